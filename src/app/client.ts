@@ -128,12 +128,13 @@ abstract class Studies extends Pages {
     }
   }
 
-  /** @param hasFile a strategy file may mean all loaded tickers */
+  /** What the parser of a strategy has to know. @param hasFile a strategy file may mean all loaded tickers */
   async #strategyContext(hasFile: boolean): Promise<BacktestContext> {
     const about = { tier: this.tier, fields: this.known }
     return hasFile ? { ...about, loaded: await (await this.#prices()).withBars() } : about
   }
 
+  /** Runs a question that needs prices, with its trials counted, and adds the definitions that it uses. */
   async #ask<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
@@ -151,12 +152,13 @@ abstract class Studies extends Pages {
     return this.isServer ? ask(null) : this.#counted(ask)
   }
 
+  /** Runs a question with the trial log, which counts its trials. */
   async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
     const { withCountedTrials } = await import('../research/trials.js')
     return withCountedTrials(await this.#ledger(), ask)
   }
 
-  /** A refusal is not cached, because a later call may succeed. */
+  /** The source with prices, opened once. A refusal is not cached, because a later call may succeed. */
   #prices(): Promise<PricedSource> {
     this.#market ??= this.market()
     this.#market.catch(() => {
@@ -165,6 +167,7 @@ abstract class Studies extends Pages {
     return this.#market
   }
 
+  /** The trial log, opened once; null when trials are not counted. */
   #ledger(): Promise<Trials | null> {
     this.#trials ??= this.trials()
     this.#trials.catch(() => {
@@ -301,14 +304,14 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
     cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
   })
   const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
-  const emulated = tier === undefined ? null : tierValue('tier', tier)
+  const callerTier = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
-  const set = fields === undefined ? BUILT_IN : await ownFields(fields)
-  const known = { ...set, conditions: await namedConditions({ db }) }
+  const fieldSet = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const known = { ...fieldSet, conditions: await namedConditions({ db }) }
   const workers = { threads, cluster: await openCluster(options) }
-  const opened = await openLocal({ db, ...workers, cacheBytes, fields: known, tier: emulated, asOf: day })
+  const opened = await openLocal({ db, ...workers, cacheBytes, fields: known, tier: callerTier, asOf: day })
   const { path, sample } = opened
-  return new BandsClient(opened, { path, sample, tier: emulated, ledger: ledger ? { db } : null })
+  return new BandsClient(opened, { path, sample, tier: callerTier, ledger: ledger ? { db } : null })
 }
 
 async function ownFields(fields: unknown): Promise<FieldSet> {
@@ -436,6 +439,7 @@ export class BandsClient extends Studies {
     return updateBars(tickers, { ...options, ...this.#toWrite })
   }
 
+  /** The database that a fetch writes to. Throws InvalidParameter for the sample. */
   get #toWrite(): { db: string } {
     const { path, sample = false } = this.#opened
     if (path === undefined || sample)

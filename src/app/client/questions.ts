@@ -148,14 +148,18 @@ export abstract class Questions {
 
   /** Adds the hashes of the user's own fields that an answer uses, and the named conditions of its question. */
   protected withDefinitions<Answer extends object>(params: object, answer: Answer): Answer & OwnFields {
-    const own = definitionsIn(answer, this.known)
+    const definitions: OwnFields = {}
+    const ownFields = definitionsIn(answer, this.known)
+    if (ownFields !== null) definitions.own_fields = ownFields
     const conditions = conditionsOf(params, this.known)
-    return { ...answer, ...(own && { own_fields: own }), ...(conditions && { named_conditions: conditions }) }
+    if (conditions !== null) definitions.named_conditions = conditions
+    return { ...answer, ...definitions }
   }
 
   /** Whether the limits of the specification apply: at a tier, and at a server. */
   protected abstract get withholds(): boolean
 
+  /** Adds to an answer without an event a note with the reason. */
   async #addEmptyNote<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
     { tickers: _tickers, ...query }: PoolQuery,
     found: Found,
@@ -169,6 +173,7 @@ export abstract class Questions {
     return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(found.tickers))] }
   }
 
+  /** The reason why a question about one ticker has no event, and advice; empty if the source gives none. */
   async #whyNoEvents(query: HistoryQuery): Promise<string[]> {
     const why = await this.#bands.whyEmpty(query)
     if (why === null) return []
@@ -235,7 +240,7 @@ function fieldNamesIn(document: object): Set<string> {
     if (typeof value === 'string') {
       if (KEYS_WITH_FIELDS.includes(key) || key === 'fields') names.add(value)
       else if (key === 'rank') addRankedField(names, value)
-    } else if (Array.isArray(value)) for (const one of value) walk(one, key)
+    } else if (Array.isArray(value)) for (const item of value) walk(item, key)
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) walk(inner, name)
   }

@@ -32,7 +32,7 @@ export async function openAccounts({
   return openSqliteAccounts(path, choice.notice)
 }
 
-/** The files of a user, while no restore of them waits to be finished. Throws as that says. */
+/** The files of a user. Throws Busy or StorageError during an unfinished restore. */
 export function restoredFilesOf(choice: AccountsChoice = {}): Files {
   refuseUnfinishedRestore(choice)
   return filesOf(choice)
@@ -59,13 +59,16 @@ export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Ur
 }
 
 /** The PostgreSQL URL of the accounts. Throws InvalidParameter for a file. @param refusal the sentence for it */
-function neededUrl(choice: AccountsChoice, refusal: string): Url {
+function requirePostgresUrl(choice: AccountsChoice, refusal: string): Url {
   const at = accountsUrl(choice)
   if (at !== null) return at
   throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
 }
 
-/** Throws NotFound if the accounts are missing and `make` is false, Busy if the database cannot be reached. */
+/**
+ * Opens accounts in PostgreSQL. Throws NotFound if they are missing and `make` is false, Busy if the database cannot be
+ * reached.
+ */
 async function openAccountsAt(
   at: Url,
   { make, env }: { make: boolean; env: AccountsChoice['env'] },
@@ -83,11 +86,11 @@ export async function accountsLayoutOf(
   choice: AccountsChoice,
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
-  const at = neededUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
-  const { partitionCount: accountsLayout } = await import('../../server/accounts/postgres/admin.js')
+  const at = requirePostgresUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
+  const { partitionCount } = await import('../../server/accounts/postgres/admin.js')
   const address = parseAddress(at.param, at.url, choice.env)
   const options = { createCommand: createCommand(at), ...(partitions && { partitions }) }
-  return { accounts: address.location, partitions: await accountsLayout(address, options) }
+  return { accounts: address.location, partitions: await partitionCount(address, options) }
 }
 
 /**
@@ -95,7 +98,7 @@ export async function accountsLayoutOf(
  * file, NotFound for missing accounts.
  */
 export async function accountsUpdatePlan(choice: AccountsChoice): Promise<UpdatePlan & { accounts: string }> {
-  const at = neededUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
+  const at = requirePostgresUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
   const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
   const address = parseAddress(at.param, at.url, choice.env)
   return { accounts: address.location, ...(await updatePlan(address, { createCommand: createCommand(at) })) }
@@ -106,13 +109,14 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
  * for a file, NotFound for an unknown role.
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
-  const at = neededUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
+  const at = requirePostgresUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
   const { grantAccounts } = await import('../../server/accounts/postgres/admin.js')
   const address = parseAddress(at.param, at.url, choice.env)
   await grantAccounts(address, role)
   return address.location
 }
 
+/** The remedy for missing accounts. It names their URL if an option set it; a variable stays set. */
 function createCommand({ param, url }: Url): Remedy {
   return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }

@@ -65,6 +65,7 @@ export class RayCluster implements Cluster {
     this.#options = options
   }
 
+  /** Opens a job: sends its data, and returns the pool that runs its tasks. */
   async open(start: { job: string; data: unknown }): Promise<TaskPool> {
     this.#connection ??= this.#connect()
     const { child, cpus } = await this.#connection

@@ -94,13 +94,13 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
 export const CACHE_BYTES = 64 * 1024 * 1024
 
 /** The caches of a view: decoded series in the given bytes, and derived records in a quarter of them. None for 0. */
-async function cachesOfSize(bytes: number): Promise<Pick<StoreView, 'remembered' | 'derived'>> {
+async function cachesOfSize(bytes: number): Promise<Pick<StoreView, 'withCache' | 'derived'>> {
   if (bytes === 0) return {}
   const [{ cachedStore }, { DerivedCache }] = await Promise.all([
     import('../../data/store/cached-store.js'),
     import('../../data/local/derived.js'),
   ])
-  return { remembered: store => cachedStore(store, bytes), derived: new DerivedCache(bytes / 4) }
+  return { withCache: store => cachedStore(store, bytes), derived: new DerivedCache(bytes / 4) }
 }
 
 /** The Ray cluster of an address, which is reached with the first task; undefined without one. */
@@ -115,7 +115,7 @@ export async function openCluster({
 
 /** Opens the bundled sample, whether or not the user has a database. */
 export function openSample(view: StoreView = {}): Opened {
-  return openedStore(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
+  return openedStore(openSqlite(samplePath(), { readonly: true }), samplePath(), view, { sample: true })
 }
 
 /** Opens the database read-only to plan a pull; null if there is none yet. */
@@ -127,7 +127,7 @@ export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
 interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads' | 'cluster'> {
   /** Wraps a store in a cache. */
-  remembered?: ((store: Store) => Store) | undefined
+  withCache?: ((store: Store) => Store) | undefined
   /** The cache of derived records. */
   derived?: DerivedCache | undefined
 }
@@ -141,13 +141,14 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   return new Remote(options)
 }
 
+/** An open store as the sources that answer from it. @param sample whether it is the bundled sample */
 function openedStore(
   store: Store,
   path: string,
-  { tier = null, asOf = null, remembered, ...view }: StoreView,
-  sample = false,
+  { tier = null, asOf = null, withCache, ...view }: StoreView,
+  { sample = false } = {},
 ): Opened {
-  return { ...sourcesOfStore(remembered?.(store) ?? store, tier, asOf, view), path, sample }
+  return { ...sourcesOfStore(withCache?.(store) ?? store, tier, asOf, view), path, sample }
 }
 
 /**
@@ -158,7 +159,7 @@ export function sourcesOfStore(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, fields, threads, cluster, derived }: Omit<StoreView, 'tier' | 'asOf' | 'remembered'> = {},
+  { now, fields, threads, cluster, derived }: Omit<StoreView, 'tier' | 'asOf' | 'withCache'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const otherData = {
@@ -175,9 +176,10 @@ export function sourcesOfStore(
     return new PulledEvents(pages, { tier, asOf, unknownTicker: ticker => local.unknownTicker(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  return { local, bands: new DatabaseSource({ local: local, hasBars, pages, pulled }) }
+  return { local, bands: new DatabaseSource({ local, hasBars, pages, pulled }) }
 }
 
+/** The day of a clock; undefined without a clock. */
 export function dayClock(now: Clock | undefined): (() => Day) | undefined {
   return now && (() => dayAt(now().getTime()))
 }
@@ -290,6 +292,7 @@ async function companionPath(
   return sample ? null : filesOf(choice)[kind]
 }
 
+/** Opens a database and closes it: its path and whether it is the sample are known then. */
 async function openAndClose(choice: DatabaseChoice): Promise<Opened> {
   const opened = await openLocal(choice)
   await opened.local.close()

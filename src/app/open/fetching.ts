@@ -58,10 +58,12 @@ export function refuseMalformedKey({ name, needs, key_url: where }: Provider, ke
       sentence`${name} needs ${WANTS[needs]}${where === undefined ? '' : ` (${where})`}; ${login}, or set ${keyVariable(name)}.`,
       { remedy: login },
     )
-  const hasForm = needs === 'contact' ? /\S+@\S+/.test(key) : needs === 'key' || /^[^:]+:[^:]+$/.test(key)
-  if (!hasForm) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
+  const isWellFormed = KEY_FORMS[needs].test(key)
+  if (!isWellFormed) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
 }
 
+/** What a key of each kind looks like. */
+const KEY_FORMS = { key: /./, 'id:secret': /^[^:]+:[^:]+$/, contact: /\S+@\S+/ }
 /** The folder of files that runs share and that may be lost. */
 function stateFolder(env: NonNullable<VendorChoice['env']>): string {
   const variable = env.XDG_STATE_HOME ?? ''
@@ -162,7 +164,8 @@ export async function tickersByVendor(
   for (const ticker of tickers ?? all) {
     const entry = await importer.entry(ticker)
     const sheets = withFacts.has(ticker) ? Object.values(await importer.store.sheets(ticker)) : []
-    const sources = [entry?.source ?? [], sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))].flat()
+    const sources = sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))
+    if (entry !== null) sources.unshift(entry.source)
     const names = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
     for (const name of names) groups.set(name, [...(groups.get(name) ?? []), ticker])
     if (names.size === 0 && tickers !== null) throw notFetchedError(ticker, entry?.source)
@@ -186,13 +189,8 @@ function notFetchedError(ticker: string, source: string | undefined): Error {
 
 /** Opens the database for writing, calls `work` with it, and closes it in any case. */
 async function withImporter<T>(options: FetchOptions, work: (importer: Importer) => Promise<T>): Promise<T> {
-  const { db, env, notice, wait = false } = options
-  const importer = await openImporter({
-    wait,
-    ...(db !== undefined && { db }),
-    ...(env && { env }),
-    ...(notice && { notice }),
-  })
+  const { db, env = process.env, notice, wait = false } = options
+  const importer = await openImporter({ db, env, notice, wait })
   try {
     return await work(importer)
   } finally {

@@ -39,10 +39,10 @@ export function namedConditionsOf(all: readonly NamedList[]): NamedCondition[] {
 /** The condition with a name, with or without `@`, regardless of case. Throws NotFound with the nearest name. */
 export function findCondition(typed: string, all: readonly NamedCondition[]): NamedCondition {
   const name = typed.replace(/^@/, '')
-  const found = all.find(one => one.name.toLowerCase() === name.toLowerCase())
-  if (found !== undefined) return found
-  const names = all.map(one => one.name)
-  const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(one => `@${one}`).join(', ')}`
+  const condition = all.find(other => other.name.toLowerCase() === name.toLowerCase())
+  if (condition !== undefined) return condition
+  const names = all.map(other => other.name)
+  const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(other => `@${other}`).join(', ')}`
   throw new NotFound(`there is no condition @${name}; ${known}.`, suggest(name, names), {
     missing: { kind: 'list', name: typed },
     remedy: remedy('conditions list'),
@@ -51,10 +51,10 @@ export function findCondition(typed: string, all: readonly NamedCondition[]): Na
 
 /** Adds tickers to a list, which is made if missing. Throws InvalidParameter for its name. */
 export async function addToList(choice: DatabaseChoice, typed: string, tickers: readonly string[]): Promise<NamedList> {
-  const name = await checkedName(typed)
+  const name = await listNameValue(typed)
   return withWritableLists(choice, async lists => {
-    const there = await lists.named(name)
-    if (there !== undefined && there.condition !== null) throw nameTakenError(there)
+    const existing = await lists.named(name)
+    if (existing !== undefined && existing.condition !== null) throw nameTakenError(existing)
     return lists.add(name, tickers)
   })
 }
@@ -66,12 +66,11 @@ export async function removeFromList(
   tickers: readonly string[],
 ): Promise<NamedList | null> {
   // The list is looked up first, so that a missing one makes no file.
-  const { name, tickers: there } = findList(typed, await readLists(choice))
-  const known = new Set(there)
-  const strange = tickers.find(ticker => !known.has(ticker))
-  if (strange !== undefined)
-    throw new NotFound(`${strange} is not in the list ${name}.`, suggest(strange, there), {
-      missing: { kind: 'list', name: strange },
+  const { name, tickers: listed } = findList(typed, await readLists(choice))
+  const unlisted = tickers.find(ticker => !listed.includes(ticker))
+  if (unlisted !== undefined)
+    throw new NotFound(`${unlisted} is not in the list ${name}.`, suggest(unlisted, listed), {
+      missing: { kind: 'list', name: unlisted },
       remedy: remedy('watch show', [name]),
     })
   return withWritableLists(choice, async lists => {
@@ -95,7 +94,7 @@ export async function addCondition(
   typed: string,
   text: string,
 ): Promise<ShownCondition> {
-  const name = await checkedConditionName(typed)
+  const name = await conditionNameValue(typed)
   const { condition, meaning } = await readCondition(fields, name, text)
   return withWritableLists(choice, async lists => {
     const existing = await lists.named(name)
@@ -158,7 +157,7 @@ function nameTakenError({ name, condition }: NamedList): Error {
 const NAME_PATTERN = /^[a-z][\w-]{0,39}$/i
 
 /** The name of a list, as typed. Throws InvalidParameter for a wrong form, and for a name with another meaning. */
-async function checkedName(text: string): Promise<string> {
+async function listNameValue(text: string): Promise<string> {
   if (!NAME_PATTERN.test(text)) refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
   const { whyListReserved } = await import('../../core/params/reserved-names.js')
   const taken = whyListReserved(text.toLowerCase())
@@ -167,8 +166,8 @@ async function checkedName(text: string): Promise<string> {
 }
 
 /** The name of a condition in lower case, without `@`. Throws InvalidParameter for one that is no word of a condition. */
-async function checkedConditionName(typed: string): Promise<string> {
-  const name = (await checkedName(typed.replace(/^@/, ''))).toLowerCase()
+async function conditionNameValue(typed: string): Promise<string> {
+  const name = (await listNameValue(typed.replace(/^@/, ''))).toLowerCase()
   if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')
   return name
 }

@@ -59,7 +59,7 @@ export function namedDatabase(choice: DatabaseChoice): [param: string, named: st
   return env.BANDS_DB ? ['BANDS_DB', env.BANDS_DB] : null
 }
 
-/** Throws NotFound, StorageError for a file that cannot be read. */
+/** Opens the database read-only. Throws NotFound, StorageError for a file that cannot be read. */
 export function openForReading(choice: DatabaseChoice): Store {
   return openSqlite(databasePath(choice), { readonly: true, notice: choice.notice })
 }

@@ -15,9 +15,9 @@ import type { Damage, Store } from '../../data/store/store.js'
 import type { Handler } from '../../data/threads.js'
 
 /** A scan or a search for a caller of a tier, or a check of all data. */
-export type ScanTask = (Asked & ({ query: OversoldQuery } | { search: SearchQuery })) | 'verify'
+export type ScanTask = (ScanCaller & ({ query: OversoldQuery } | { search: SearchQuery })) | 'verify'
 
-interface Asked {
+interface ScanCaller {
   tier: Tier
   /** The caller's present day, from which ranges count back. */
   today: Day
@@ -30,7 +30,7 @@ export interface ScanData {
 }
 
 /** The result of a check. */
-export interface Checked {
+export interface DataCheck {
   damages: Damage[]
   definitions: string
   /** The number of tickers with bars. */
@@ -63,7 +63,7 @@ export function begin({ path, numbers }: ScanData): Handler {
     async answer(task: ScanTask, signal) {
       try {
         store ??= openChecked()
-        if (task === 'verify') return { result: JSON.stringify(await check(store)) }
+        if (task === 'verify') return { result: JSON.stringify(await checkData(store)) }
         const local = new Local(store, task.tier, null, { clock: () => task.today })
         const runTask = (): Promise<object> =>
           'search' in task
@@ -78,7 +78,8 @@ export function begin({ path, numbers }: ScanData): Handler {
   }
 }
 
-async function check(store: Store): Promise<Checked> {
+/** Verifies a store. The other properties of its result are empty if there are damages. */
+async function checkData(store: Store): Promise<DataCheck> {
   const { verify } = await import('../../data/local/verify.js')
   const damages = await verify({ store })
   if (damages.length > 0) return { damages, definitions: '', tickers: 0 }

@@ -8,7 +8,7 @@ import { Damaged, type Store } from '../../data/store/store.js'
 import { Threads } from '../../data/threads.js'
 import type { ServedData } from '../../server/http/question.js'
 import { type Clock, dayClock } from './database.js'
-import type { Checked, ScanData, ScanTask } from './scan.js'
+import type { DataCheck, ScanData, ScanTask } from './scan.js'
 
 /** How the data of a server are seen. */
 export interface ViewOptions {
@@ -29,7 +29,7 @@ export interface OpenData extends ServedData {
   /** Starts all threads: they find the file by its name, so they open it before another file gets that. */
   start(): void
   /** Checks all of it in a thread, as `verify` does. */
-  verify(): Promise<Checked>
+  verify(): Promise<DataCheck>
 }
 
 /**
@@ -51,7 +51,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
     fileNumbers: numbers,
     companions: companionsOf(path),
     start: () => threads.start(),
-    verify: async () => JSON.parse(await threads.run('verify')) as Checked,
+    verify: async () => JSON.parse(await threads.run('verify')) as DataCheck,
     bands: openBands,
     async oversold(tier, query, signal) {
       refuseIfFileGone()

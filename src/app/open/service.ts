@@ -56,14 +56,13 @@ export async function openService({
     sample,
     vendors: await vendorsOf(store),
     follow(serve, reports) {
-      const found = (file: RefusedFile | null): void => {
-        refused = file
-      }
       takeOver = new TakeOver({
         first,
         choice: { ...choice, path },
         view,
-        onRefusal: found,
+        onRefusal: file => {
+          refused = file
+        },
         serve: data => serve(serviceOf(data)),
         ...reports,
       })

@@ -47,10 +47,10 @@ export class TakeOver {
   #draining: Promise<void> = Promise.resolve()
   readonly #end = new AbortController()
 
-  constructor(own: Following) {
-    this.#options = own
-    this.#data = own.first
-    own.first.start()
+  constructor(options: Following) {
+    this.#options = options
+    this.#data = options.first
+    options.first.start()
     void this.#watch()
   }
 
@@ -70,6 +70,7 @@ export class TakeOver {
     await this.#data.close()
   }
 
+  /** Looks at the file again and again, until the data are closed. */
   async #watch(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
@@ -78,23 +79,25 @@ export class TakeOver {
     }
   }
 
+  /** Looks at the file after all earlier looks have ended; settles when this one has. */
   #enqueueCheck(): Promise<void> {
     this.#looking = this.#looking.then(() => (this.#end.signal.aborted ? undefined : this.#checkFile()))
     return this.#looking
   }
 
+  /** Takes over the file that now has the name, if it is a new one. Reports a refusal; never throws. */
   async #checkFile(): Promise<void> {
-    const { onRefusal: found, refused, choice } = this.#options
+    const { onRefusal, refused, choice } = this.#options
     const path = this.#path
     const seen = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
     if (seen === undefined) return
     if (isSameFile(seen, this.#data.fileNumbers)) {
       this.#refused = ''
-      return found(null)
+      return onRefusal(null)
     }
-    const name = [seen.dev, seen.ino, seen.size, seen.mtimeMs].join(' ')
-    if (name === this.#refused) return
+    const identity = [seen.dev, seen.ino, seen.size, seen.mtimeMs].join(' ')
+    if (identity === this.#refused) return
     try {
       refuseUnfinishedRestore(choice)
       await this.#replaceData(await this.#openAndVerify(seen))
@@ -103,8 +106,8 @@ export class TakeOver {
       // A restore or a writer ends soon; or the next file is there already.
       if (error instanceof Busy || !isSameFile(fileNumbers(path), seen)) return
       const { message } = error as Error
-      this.#refused = name
-      found({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
+      this.#refused = identity
+      onRefusal({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
       refused(message)
     }
   }
@@ -139,6 +142,7 @@ export class TakeOver {
     }
   }
 
+  /** Answers from the new data from now on; the old ones are closed after their last answer. */
   async #replaceData(next: OpenData): Promise<void> {
     const before = this.#data
     const snapshot = await next.snapshot()

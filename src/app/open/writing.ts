@@ -30,12 +30,16 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
   if (existsSync(databasePath(options)))
     return withWritableStore(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = writerOfThisProcess()
-  const making = { ...options, isPublishedLater: true }
-  const open = () => withWritableStore(making, store => lockForWriting(store, writer, { wait }).then(() => store))
+  // Called with the first data, so that a run without any makes no file.
+  const open = () =>
+    withWritableStore({ ...options, isPublishedLater: true }, async store => {
+      await lockForWriting(store, writer, { wait })
+      return store
+    })
   return Importer.making(open, readFile, writer)
 }
 
-/** Opens the same for events of a server to be pulled into it. Throws Busy. */
+/** Opens the database for events of a server, makes it if missing, and takes its writer lock. Throws Busy. */
 export async function openPuller({
   wait = false,
   now = () => new Date(),
@@ -78,8 +82,8 @@ async function withWritableStore<T>(
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
   const path = await pathAfterRestore(choice)
-  const how = { readonly: false, notice: choice.notice, isPublishedLater }
-  const store = await retryWhileBusy(() => openSqlite(path, how), wait)
+  const options = { readonly: false, notice: choice.notice, isPublishedLater }
+  const store = await retryWhileBusy(() => openSqlite(path, options), wait)
   try {
     return await begin(store, writerOfThisProcess())
   } catch (error) {

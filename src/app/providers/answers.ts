@@ -49,6 +49,7 @@ export async function addBody(
     answer.facts.push(...read.facts)
     return
   }
+  // Bars come under the symbol at the vendor, or under the ticker itself.
   const symbols = await Promise.all(tickers.map(async name => [await vendor.symbolOf(name), name] as const))
   const names = new Map([...symbols, ...tickers.map(name => [name, name] as const)])
   answer.bars.push(
@@ -68,13 +69,13 @@ function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
 export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[] {
   const byTicker = Map.groupBy(pages, ({ ticker }) => ticker)
   return [...byTicker.values()].flatMap(tickerPages => {
-    const bars = upTo(joinSeries(tickerPages.map(page => page.bars)), until)
+    const bars = barsUpTo(joinSeries(tickerPages.map(page => page.bars)), until)
     return bars.days.length === 0 ? [] : [{ ...tickerPages[0]!, bars }]
   })
 }
 
 /** The bars up to a day, this included. */
-function upTo(bars: Series, until: Day): Series {
+function barsUpTo(bars: Series, until: Day): Series {
   return sliceBars(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
 }
 

@@ -190,9 +190,10 @@ export class Fetching {
     const { after, replace = false } = this.#request
     const entry = await this.#importer.entry(ticker)
     const stored = entry && fetchedFrom(entry.source)
-    const asked = this.#isUpdate ? stored?.after : after
-    const source = sourceOf(provider.name, asked)
-    const first = asked === undefined ? parseDay(provider.first)! : asked + 1
+    // An update keeps to the range of the first fetch.
+    const rangeStart = this.#isUpdate ? stored?.after : after
+    const source = sourceOf(provider.name, rangeStart)
+    const first = rangeStart === undefined ? parseDay(provider.first)! : rangeStart + 1
     if (entry === null || replace) return { from: first, source }
     if (entry.source === source && lastFinal(provider, Date.parse(entry.importedAt)) >= until) return null
     return { from: this.#isUpdate ? Math.max(first, entry.last - OVERLAP_DAYS) : first, source }
@@ -306,7 +307,10 @@ export class Fetching {
     if (tickerFacts.length === 0) return unknownTicker(ticker, name)
     const source = { file: sourceOf(name, undefined), format }
     const sheets = await this.#importer.putFacts(tickerFacts, source, { today: this.#vendor.today })
-    const dates = sheets.flatMap(({ first, last }) => [first ?? [], last ?? []].flat()).sort()
+    const dates = sheets
+      .flatMap(({ first, last }) => [first, last])
+      .filter(date => date !== null)
+      .sort()
     const isSame = sheets.every(sheet => sheet.added + sheet.replaced === 0)
     return {
       ...unknownTicker(ticker, name),

@@ -13,6 +13,7 @@ import { BUILT_IN_PROVIDERS, type Provider } from './provider.js'
 const PROVIDER_NAME = /^[a-z][a-z0-9_-]{0,29}$/
 const EXAMPLE_PATH = '/time_series?symbol={symbol}&start_date={from}&end_date={to}'
 
+// Schemas of values. @param what the allowed value, as the error names it
 const text = (what: string) => z.string(`it is ${what}`).min(1, `it is ${what}`)
 const number = (what: string) => z.number(`it is ${what}`).int(`it is ${what}`).positive(`it is ${what}`)
 const pair = (what: string) => z.tuple([text(what), text(what)], `it is ${what}`)
@@ -69,6 +70,7 @@ const ROW_SHAPE = z.strictObject({
     .optional(),
 })
 
+/** Whether this program knows a time zone of that name. */
 function isZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }) !== null

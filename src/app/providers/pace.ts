@@ -49,6 +49,7 @@ function recentTimes(times: readonly number[], [, seconds]: Provider['pace'], no
   return times.filter(time => time > now - seconds * 1000 && time <= now)
 }
 
+/** The times of calls in a file, in milliseconds; none if it cannot be read. */
 function readTimes(file: string): number[] {
   try {
     return readFileSync(file, 'utf8').split('\n').map(Number).filter(Boolean)

@@ -83,6 +83,7 @@ export class Vendor {
     for (const getter of this.#getters.values()) await getter.close()
   }
 
+  /** The bodies of an address and of the further pages that it leads to. */
   async *#pages(first: string): AsyncGenerator<string> {
     for (let url: string | null = first; url !== null; ) {
       const page = await this.#page(url)
@@ -152,15 +153,15 @@ export class Vendor {
   /** A text of the vendor without the key and without control characters, for an error. */
   withoutKey(text: string): string {
     const { key } = this.#options
-    return [key, ...key.split(':')].reduce((said, part) => safeToRepeat(said, part), printable(text))
+    return [key, ...key.split(':')].reduce((masked, part) => safeToRepeat(masked, part), printable(text))
   }
 
   /** Replaces `{key}` and other placeholders. A path gets values encoded for a URL. */
   #fillPlaceholders(text: string, values: Readonly<Record<string, string>> = {}): string {
     const { key } = this.#options
-    const at = key.indexOf(':')
+    const [, id = '', secret = key] = /^(.*?):(.*)$/s.exec(key) ?? []
     const isUrl = text.startsWith('/')
-    const keyParts: Record<string, string> = { key, id: key.slice(0, Math.max(at, 0)), secret: key.slice(at + 1) }
+    const keyParts: Record<string, string> = { key, id, secret }
     return text.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = values[name] ?? keyParts[name] ?? ''
       return isUrl ? encodeURIComponent(value).replaceAll('%2C', ',') : value
@@ -214,6 +215,7 @@ export class Vendor {
 const MARK_AFTER_KEY = /^\s*:\s*("(?:[^"\\]|\\.)*")/
 const MAX_MARK_LENGTH = 5_000
 
+/** The verb of the sentence that a vendor refused a call: for a missing key, a wrong one, or a contact. */
 function refusalWords(needs: Provider['needs'], key: string): string {
   if (needs === 'contact') return 'refuses to answer: it wants the name and e-mail address of who asks, and few calls'
   return key === '' ? 'wants a key' : 'refuses the key'

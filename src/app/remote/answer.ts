@@ -45,8 +45,8 @@ function statusText(status: number): string {
 }
 
 /**
- * Parses a body that must declare itself as JSON. Text that is shown unchanged must hold no terminal control
- * characters, and must not be nested so deeply that it cannot be serialised again.
+ * Parses a body that must declare itself as JSON.
+ * @param toShow whether its texts are shown unchanged: then one with control characters of a terminal is a fault
  */
 export function readDocument(
   headers: Headers,
@@ -78,7 +78,7 @@ function headersFault(headers: Headers): string | null {
 
 class HasControlCharacters extends Error {}
 
-/** A reviver for JSON.parse that throws NotShowable for a key or text with control characters. */
+/** A reviver for JSON.parse that throws HasControlCharacters for a key or text with such characters. */
 function refuseControlCharacters(key: string, value: unknown): unknown {
   if (CONTROL_CHARACTER.test(key) || (typeof value === 'string' && CONTROL_CHARACTER.test(value)))
     throw new HasControlCharacters()
@@ -106,9 +106,10 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
     case 'unauthorized':
       return new Unauthorized(message || undefined)
     case 'tier_restricted': {
-      const [feature, tier, required] = ['feature', 'tier', 'required_tier'].map(name => body.text(name) || 'unknown')
+      const textOr = (name: string): string => body.text(name) || 'unknown'
       const reason = message || `${base} refuses this to your plan.`
-      return new TierRestricted(feature!, tier!, required!, { message: reason, upgradeUrl })
+      const options = { message: reason, upgradeUrl }
+      return new TierRestricted(textOr('feature'), textOr('tier'), textOr('required_tier'), options)
     }
     case 'rate_limit_exceeded':
       return new RateLimited(text, utcMoment(body.text('reset')) ?? retryAt, upgradeUrl)
@@ -121,6 +122,7 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
   }
 }
 
+/** The members of an error's body. Texts of the server are made safe to repeat. */
 class ErrorBody {
   readonly #members: Record<string, unknown>
   readonly #repeat: (text: string) => string
@@ -241,7 +243,7 @@ export interface Allowance {
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** From the headers of an answer; null if they have none or are unreadable. */
+/** The credits in the headers of an answer; null if they have none or are unreadable. */
 export function creditsOf(headers: Headers): Credits | null {
   const day = allowanceOf(headers, 'X-')
   const hour = allowanceOf(headers, 'X-Hourly-')
@@ -282,8 +284,8 @@ export function utcMoment(text: unknown): string | null {
 }
 
 /**
- * Checks documents against their schema and the question. Returns the document unchanged, with any unknown keys. Throws
- * Upstream with the fault in one sentence.
+ * The page of events in an answer, unchanged and with any unknown keys. Throws Upstream with the fault in one sentence if
+ * it does not have the schema, or is not an answer to the query.
  */
 
 export function eventsPageOf(answer: Answer, query: EventsQuery): EventsPage {
@@ -293,6 +295,7 @@ export function eventsPageOf(answer: Answer, query: EventsQuery): EventsPage {
   return page
 }
 
+/** The page of a scan in an answer, checked as in eventsPageOf. */
 export function oversoldPageOf(answer: Answer, query: OversoldQuery): OversoldPage {
   refuseFaultyAnswer(shapeFault(OVERSOLD_PAGE, answer.document), 'a scan', answer)
   const page = answer.document as OversoldPage

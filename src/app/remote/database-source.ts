@@ -127,9 +127,7 @@ export class DatabaseSource implements Source {
   }
 
   async pulled(): Promise<PulledTicker[]> {
-    const byTicker = new Map<string, PulledEntry[]>()
-    for (const entry of await this.#parts.pages.entries())
-      byTicker.set(entry.ticker, [...(byTicker.get(entry.ticker) ?? []), entry])
+    const byTicker = Map.groupBy(await this.#parts.pages.entries(), ({ ticker }) => ticker)
     return [...byTicker.values()].map(pulledTicker)
   }
 
@@ -153,7 +151,10 @@ export class DatabaseSource implements Source {
     return this.#parts.local.close()
   }
 
-  /** Throws InvalidParameter where a ticker has bars and its context pages, or the other way round. */
+  /**
+   * The source that answers for a ticker: its pulled pages, otherwise the local bars. Throws InvalidParameter if only one
+   * of the ticker and its context has bars here, and the other was pulled.
+   */
   async #sourceOf({
     ticker,
     context,
@@ -163,8 +164,9 @@ export class DatabaseSource implements Source {
     const { local, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {
-      const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
-      if ((await pages.has(pulled)) && (await hasBars(owner))) throw splitContextError(owner, pulled, context.ticker)
+      const [withBars, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
+      const isSplit = (await pages.has(pulled)) && (await hasBars(withBars))
+      if (isSplit) throw splitContextError(withBars, pulled, context.ticker)
     }
     if (!isPulled) return local
     this.#pulled ??= await this.#parts.pulled()
@@ -173,8 +175,8 @@ export class DatabaseSource implements Source {
 }
 
 /** The error where one of ticker and context has bars here and the other was pulled. */
-function splitContextError(own: string, pulled: string, value: string): InvalidParameter {
-  const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
+function splitContextError(withBars: string, pulled: string, value: string): InvalidParameter {
+  const message = `${withBars} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })
 }
 

@@ -5,10 +5,14 @@ import { firstOf } from '../../core/numbers.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
 import { nameOf } from '../../data/store/pages.js'
 
+/** What the remarks need to know of the history of a field. */
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
+  /** The number of events. */
   events: number
+  /** Whether an event has no stability. */
   unstable: boolean
-  left: readonly number[]
+  /** The numbers of events without a bar, in the order of WITHOUT_BAR. */
+  withoutBar: readonly number[]
 }
 
 /**
@@ -21,13 +25,13 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
   const fieldHistories = new Map<string, FieldHistory>()
   const onBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
-    const { states, left } = eventsOnDates(history, days)
+    const { states, withoutBar } = eventsOnDates(history, days)
     const unstable = stability.includes(UNDEFINED)
-    fieldHistories.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, left })
+    fieldHistories.set(nameOf(history), { ticker, after, as_of, events: stability.length, unstable, withoutBar })
     return states
   }
   return {
-    fields: asked => events.fields(asked),
+    fields: names => events.fields(names),
     get server() {
       return events.server
     },
@@ -53,11 +57,11 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       const [withEvents, bars] = await Promise.all([events.tickers(), prices.withBars()])
       return withEvents === null ? bars : bars.filter(ticker => withEvents.includes(ticker))
     },
-    /** Not after the earliest as-of day of the answers. */
+    /** The as-of day of the bars, or the earliest of the events if that is before it. */
     async asOfDay() {
       const days = [...fieldHistories.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
       const day = await prices.asOfDay()
-      return day === null ? null : days.reduce((least, one) => Math.min(least, one), day)
+      return day === null ? null : Math.min(day, ...days)
     },
     threads: prices.threads,
     cluster: prices.cluster,
@@ -71,35 +75,32 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
 /** Notes about bands and events from another source, once for all tickers. */
 function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
   if (fieldHistories.length === 0) return []
-  const unstable = fieldHistories.some(one => one.unstable)
-  return [
-    rangeText(fieldHistories),
-    BAND_NOTE,
-    ...leftOutNotes(fieldHistories),
-    ...(unstable ? [NO_STABILITY_NOTE] : []),
-  ]
+  const remarks = [rangeText(fieldHistories), BAND_NOTE, ...leftOutNotes(fieldHistories)]
+  if (fieldHistories.some(({ unstable }) => unstable)) remarks.push(NO_STABILITY_NOTE)
+  return remarks
 }
 
 /** A sentence with the widest range of dates of all fields. An unknown day counts as the widest. */
 function rangeText(fieldHistories: readonly FieldHistory[]): string {
-  const froms = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
+  // '' is an unknown day, and sorted first.
+  const starts = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
   const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
-  const after = froms[0] === '' ? 'from the first event on' : `after ${froms[0]}`
+  const after = starts[0] === '' ? 'from the first event on' : `after ${starts[0]}`
   const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
-  const differ = froms.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
+  const differ = starts.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
   return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
 /** A sentence about the events that have no bar on their date; empty if there are none. */
 function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
-  const incomplete = fieldHistories.filter(({ left }) => sum(left) > 0)
+  const incomplete = fieldHistories.filter(({ withoutBar }) => sum(withoutBar) > 0)
   if (incomplete.length === 0) return []
-  const counts = WITHOUT_BAR.map((_, i) => sum(incomplete.map(({ left }) => left[i]!)))
+  const counts = WITHOUT_BAR.map((_, i) => sum(incomplete.map(({ withoutBar }) => withoutBar[i]!)))
   const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
   const tickers = firstOf([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
-  const of = sum(fieldHistories.map(({ events }) => events))
+  const total = sum(fieldHistories.map(({ events }) => events))
   return [
-    `${sum(counts)} of ${of} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+    `${sum(counts)} of ${total} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
   ]
 }
 
@@ -115,12 +116,12 @@ const BAND_NOTE =
 const NO_STABILITY_NOTE = 'This key does not give stability and flips of events.'
 
 /**
- * Events on the bars of their dates, with the range of the history. An unknown start is the first event, an unknown end
- * the last event.
- *
+ * Puts the events of a history on the bars of their dates. An unknown start of its range is the first event, an unknown
+ * end the last event.
  * @param days dates of the local bars, ascending
+ * @returns the band of each bar with the events, and the numbers of events without a bar, in the order of WITHOUT_BAR
  */
-function eventsOnDates(history: History, days: Int32Array): { states: States; left: readonly number[] } {
+function eventsOnDates(history: History, days: Int32Array): { states: States; withoutBar: readonly number[] } {
   const { ticker, field, timeframe, bands, days: dates } = history
   const { after, upTo } = rangeOf(history)
   const from = countUpTo(days, after)
@@ -142,12 +143,10 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; le
     left: valuesInRange(history.left),
     stability: valuesInRange(history.stability),
     flips: valuesInRange(history.flips),
-    ...(earlier === null || history.after === null
-      ? {}
-      : { earlier: { band: earlier, since: after + 1, known: after + 1 } }),
     upTo,
   }
-  return { states, left: countWithoutBar(days, bars, dates) }
+  if (earlier !== null && history.after !== null) states.earlier = { band: earlier, since: after + 1, known: after + 1 }
+  return { states, withoutBar: countWithoutBar(days, bars, dates) }
 }
 
 /** Events lie after the first day and up to the second; empty without events and known days. */

@@ -2,7 +2,7 @@ import { request } from 'undici'
 import type { Address } from './address.js'
 import type { Headers } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
-import { backoff, Deadline, patiently, retryAfter, type Wait } from './patience.js'
+import { backoff, Deadline, retryAfter, tryUntilFinal, type Wait } from './patience.js'
 
 /** One answer to a GET, as it came. */
 export interface Page {
@@ -51,7 +51,7 @@ export class Getter {
 
   /** The last attempt, with the wait that the vendor demands after it; its status is that of `statusOf`. Never throws. */
   async get(url: string, options: GetOptions): Promise<{ tried: Attempt; wait: Wait | null }> {
-    return patiently(
+    return tryUntilFinal(
       async () => {
         await options.waitForTurn()
         return this.#attempt(url, options)

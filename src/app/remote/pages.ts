@@ -68,7 +68,7 @@ export function addPage(
   arrived: Omit<StoredPage, 'gapAbove'>,
   { startsAgain }: { startsAgain: boolean },
 ): { series: StoredPages; restartReason: RestartReason | null } {
-  const coming = [...series.coming, { ...arrived, gapAbove: !continues(series.coming, arrived) }]
+  const coming = [...series.coming, { ...arrived, gapAbove: !continuesPages(series.coming, arrived) }]
   const { events, total_occurrences } = arrived.body
   const { rest, restartReason } = pagesBelow(
     startsAgain ? [] : series.kept,
@@ -79,8 +79,14 @@ export function addPage(
   return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restartReason }
 }
 
-/** Whether a page has the as-of day of the pages above it, and the number of events that they left. */
-function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omit<StoredPage, 'gapAbove'>): boolean {
+/**
+ * Whether a page directly follows the pages above it. Then it has their as-of day and range, and its total is the number
+ * of events that they left. True without pages above it.
+ */
+function continuesPages(
+  above: readonly StoredPage[],
+  { pulled_at, as_of, body }: Omit<StoredPage, 'gapAbove'>,
+): boolean {
   const first = above[0]
   const last = above.at(-1)
   if (first === undefined || last === undefined) return true
@@ -91,16 +97,17 @@ function continues(above: readonly StoredPage[], { pulled_at, as_of, body }: Omi
 
 /**
  * The stored pages that stay below new ones; null until the new ones reach down to events that cannot change any more.
- * @param ended whether the new pages have all events of the server
+ * @param hasAll whether the new pages have all events of the server
  */
 function pagesBelow(
   stored: readonly StoredPage[],
   coming: readonly StoredPage[],
-  ended: boolean,
+  hasAll: boolean,
 ): { rest: readonly StoredPage[] | null; restartReason: RestartReason | null } {
   const storedChain = chainOf(stored)
   const comingChain = chainOf(coming)!
-  const startAgain = (restartReason: RestartReason | null) => ({ rest: ended ? [] : null, restartReason })
+  // No stored page stays; the new ones answer once they are complete.
+  const startAgain = (restartReason: RestartReason | null) => ({ rest: hasAll ? [] : null, restartReason })
   if (storedChain === null || storedChain.events.length === 0) return startAgain(null)
   if (storedChain.query_range !== comingChain.query_range) return startAgain('range')
   const { events: oldEvents, timeframe } = storedChain
@@ -108,7 +115,8 @@ function pagesBelow(
   const firstOpenIndex = Math.min(firstChangeableInRange(storedChain, startOf(comingChain)), oldEvents.length - 1)
   const oldest = newEvents[0]?.date
   const overlaps = oldest !== undefined && oldest <= oldEvents[firstOpenIndex]!.date
-  if (!overlaps && !ended) return { rest: null, restartReason: null }
+  if (!overlaps && !hasAll) return { rest: null, restartReason: null }
+  // The first stored event that the new pages should repeat; those before it stay.
   const from = overlaps
     ? firstIndex(oldEvents, event => event.date >= oldest)
     : eventsBeforeRange(oldEvents, comingChain)
@@ -140,17 +148,17 @@ function firstChangeableInRange({ events, timeframe }: Chain, start: Day | null)
   return indexInRange + firstChangeableEvent(events.slice(indexInRange), timeframe)
 }
 
-/** Number of stored events older than the whole range. */
-function eventsBeforeRange(stored: readonly BandEvent[], now: Chain): number {
-  const start = startOf(now)
-  const oldest = now.events[0]?.date
+/** The number of stored events that are older than the range of the new pages. */
+function eventsBeforeRange(stored: readonly BandEvent[], newChain: Chain): number {
+  const start = startOf(newChain)
+  const oldest = newChain.events[0]?.date
   if (start !== null) return firstIndex(stored, event => parseDay(event.date)! > start)
   return oldest === undefined ? stored.length : firstIndex(stored, event => event.date >= oldest)
 }
 
-/** Whether events may be missing between the stored days and the range: no new event was stored before. */
-function hasGap({ as_of }: Chain, now: Chain): boolean {
-  const start = startOf(now)
+/** Whether events may be missing between the as-of day of the stored pages and the range of the new ones. */
+function hasGap({ as_of }: Chain, newChain: Chain): boolean {
+  const start = startOf(newChain)
   return start === null || as_of === null || parseDay(as_of)! < start
 }
 
@@ -171,14 +179,15 @@ function isSameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe:
   )
 }
 
+/** Whether two events are the same change of band on the same date. */
 function isSameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
   return newer?.date === stored.date && newer.band === stored.band && newer.prev_band === stored.prev_band
 }
 
-/** Whether the older stored events fill the server's total. */
-function isComplete(older: readonly BandEvent[], now: Chain): boolean {
-  const olderCount = now.total_occurrences - now.events.length
-  const start = startOf(now)
+/** Whether the stored events before the new pages are as many as the server counts before them. */
+function isComplete(older: readonly BandEvent[], newChain: Chain): boolean {
+  const olderCount = newChain.total_occurrences - newChain.events.length
+  const start = startOf(newChain)
   if (start === null) return older.length >= olderCount
   return older.filter(event => parseDay(event.date)! > start).length === olderCount
 }
@@ -189,12 +198,16 @@ export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_ran
   return as_of === null || tier === null ? null : PLANS[tier].rangeStart(parseDay(as_of)!)
 }
 
-/** Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost. */
-export function refuseLowerTier(key: SeriesKey, before: string | undefined, now: string): void {
-  const tierBefore = before === undefined ? null : tierOfRange(before)
-  const tierNow = tierOfRange(now)
+/**
+ * Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost.
+ * @param earlierRange the range of the stored pages; undefined without any
+ * @param range the range of the present key
+ */
+export function refuseLowerTier(key: SeriesKey, earlierRange: string | undefined, range: string): void {
+  const tierBefore = earlierRange === undefined ? null : tierOfRange(earlierRange)
+  const tierNow = tierOfRange(range)
   if (tierBefore === null || tierNow === null || includesTier(tierNow, tierBefore)) return
-  const difference = `with a ${tierBefore} key (${before}), and this one is ${tierNow} (${now})`
+  const difference = `with a ${tierBefore} key (${earlierRange}), and this one is ${tierNow} (${range})`
   const message = sentence`${seriesText(key)} was pulled ${difference}: it is left as it was; ${parameter('replace')} pulls it again with less.`
   throw new TierRestricted(seriesText(key), tierNow, tierBefore, { message })
 }

@@ -26,8 +26,8 @@ export interface RetryRules<Tried> {
  * Tries until an answer is final, the attempts are used up, or the next wait is longer than the time left. Returns the
  * last attempt, its number, and the wait that was still needed.
  */
-export async function patiently<Tried>(
-  once: () => Promise<Tried>,
+export async function tryUntilFinal<Tried>(
+  tryOnce: () => Promise<Tried>,
   { attempts, deadline, ending, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Tried>,
 ): Promise<{ tried: Tried; attempt: number; wait: Wait | null }> {
   const signal = ending === undefined ? deadline.signal : AbortSignal.any([deadline.signal, ending])
@@ -35,7 +35,7 @@ export async function patiently<Tried>(
   for (let attempt = 1; ; attempt++) {
     if (pause > 0) await sleep(pause, signal).catch(() => {})
     ending?.throwIfAborted()
-    const tried = await once()
+    const tried = await tryOnce()
     const wait = deadline.isOver ? null : waitAfter(tried, attempt)
     if (wait === null || wait.ms >= deadline.leftMs || attempt === attempts) return { tried, attempt, wait }
     if (wait.demanded) onDemand?.(wait.ms)
@@ -96,8 +96,8 @@ export function retryAfter(headers: Headers, reset: unknown, now: number): numbe
   const waits = [value ?? []].flat().map(text => waitOfText(text, serverTime))
   const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
   if (longest > 0) return longest + ROUNDING_MS
-  const moments = utcMoment(reset)
-  const untilReset = moments === null ? 0 : Date.parse(moments) - serverTime
+  const resetTime = utcMoment(reset)
+  const untilReset = resetTime === null ? 0 : Date.parse(resetTime) - serverTime
   return untilReset > 0 ? untilReset + ROUNDING_MS : null
 }
 

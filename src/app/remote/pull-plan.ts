@@ -127,6 +127,7 @@ export async function pullState(
   const stored = (await pages?.series(key)) ?? null
   if (stored === null || stored.url !== url)
     return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, startsAgain: replace }
+  // Whether the run that continues has pulled a page.
   const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
   const [newest] = stored.kept
@@ -135,6 +136,7 @@ export async function pullState(
   return { due: stepOf(series, isOfRun(newest)), series, startsAgain: replace && !isOfRun(newest) }
 }
 
+/** The next step of a series. @param isOfRun whether the run that continues has pulled its newest page */
 function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
   if (coming.length > 0) return 'rest'
   if (kept.length === 0) return 'new'

@@ -194,6 +194,7 @@ class PullWork {
     const query: EventsQuery = { ...keyOf(item), limit: MAX_PAGE_EVENTS }
     if (before !== null) query.before = parseDay(before)!
     const requestName = { id: requestId(run, series, before), etag: storedPage?.etag ?? null }
+    // `page` is null if the stored page is unchanged at the server.
     const { page, etag, asOf, credits } = await this.#noteRefusals(source.newPage(query, requestName), item)
     item.requested = true
     this.#creditsLeft = creditsLeftOf(credits)
@@ -232,7 +233,10 @@ class PullWork {
     if (isLastPage) countDifferences(item, chainOf(seriesBefore.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
 
-  /** Waits for an answer. A missing ticker is refused for all fields, and a field above the tier for all tickers. */
+  /**
+   * Waits for an answer, and remembers a refusal: of a missing ticker for all its fields, of a field above the tier for all
+   * tickers. Throws the refusal.
+   */
   async #noteRefusals(answer: Promise<NewPage>, { ticker, field }: PullItem): Promise<NewPage> {
     try {
       return await answer

@@ -87,19 +87,19 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
 
   async events(query: EventsQuery): Promise<EventsPage> {
     if (isUnderCondition(query)) {
-      const { events, query_range } = await this.#history(query, false)
+      const { events, query_range } = await this.#history(query)
       return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
     }
     const { found, tier, range } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
-    const seen = newest.map(event => eventForTier(event, tier))
-    return eventsPage(query, seen, found.length, range)
+    const shownEvents = newest.map(event => eventForTier(event, tier))
+    return eventsPage(query, shownEvents, found.length, range)
   }
 
   async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
     for (const ticker of tickers)
       for (const field of fields) {
-        const history = await this.#history({ ...filter, ticker, field }, outcomes === 'needed')
+        const history = await this.#history({ ...filter, ticker, field }, { needsOutcomes: outcomes === 'needed' })
         yield historyOf(history, BUILT_IN.named(field)!.bands)
       }
   }
@@ -112,14 +112,15 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     if (isUnderCondition(query))
       return whyEmptyUnder(
         query,
-        plain => this.#history(plain, false),
+        plain => this.#history(plain),
         plain => this.whyEmpty(plain),
       )
-    const { events, ...range } = await this.#history(query, false)
+    const { events, ...range } = await this.#history(query)
     return noEventsReason(range, [...new Set(events.map(event => event.band))])
   }
 
-  async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {
+  /** The history of a query. @param needsOutcomes throws TierRestricted if the tier hides later returns */
+  async #history(query: HistoryQuery, { needsOutcomes = false } = {}): Promise<EventHistory> {
     if (needsOutcomes) {
       entitle(query, this.#options.tier, BUILT_IN)
       entitleAftermath(this.#options.tier)
@@ -136,9 +137,9 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       after: today === null ? null : afterOf(rangeStart),
       as_of: dateOf(today),
       events: found.map(event => {
-        const seen: HistoricEvent = { ...eventForTier(event, tier) }
-        if (context !== null) seen.context_band = bandOn(context, view, event)
-        return seen
+        const shownEvent: HistoricEvent = { ...eventForTier(event, tier) }
+        if (context !== null) shownEvent.context_band = bandOn(context, view, event)
+        return shownEvent
       }),
       present: presentBand(view, rangeStart),
       source: { url, pulled_at, as_of },
@@ -147,11 +148,11 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
 
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
-      if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key, false)
+      if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key)
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
-    return historyUnder(query, sourceText(query), plain => this.#history(plain, needsOutcomes), historyOfKey)
+    return historyUnder(query, sourceText(query), plain => this.#history(plain, { needsOutcomes }), historyOfKey)
   }
 
   /** The events of a query without a condition, oldest first, with their series and the scope of the caller. */
@@ -172,7 +173,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   /**
-   * One series. Throws NotFound for one that was not pulled, Busy for one that may have holes, InvalidParameter for an
+   * The view of a pulled series. Throws NotFound for one that was not pulled, Busy for one that may have holes, InvalidParameter for an
    * as-of day before that of the pull.
    */
   async #view(key: SeriesKey): Promise<View> {

@@ -216,7 +216,7 @@ export class Remote implements Source {
       )
     // A tally queries all bands, and counts the wanted ones.
     for (const queries of [queryForEachBand(query), [anyBand]]) {
-      const notes = new Set(queries.flatMap(one => this.#notes.get(questionKey(one)) ?? []))
+      const notes = new Set(queries.flatMap(bandQuery => this.#notes.get(questionKey(bandQuery)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
     return this.#range && noEventsReason(this.#range)
@@ -395,6 +395,7 @@ function queryForEachBand<Query extends Pick<HistoryQuery, 'bands'>>(query: Quer
   return query.bands?.map(band => ({ ...query, bands: [band] })) ?? [query]
 }
 
+/** The as-of day and the credits in the headers of an answer. */
 function headersOf({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
   const asOf = headerText(headers, AS_OF)
   const day = asOf !== null && parseDay(asOf) !== null ? asOf : null
@@ -408,6 +409,7 @@ function refuseHiddenAftermath(query: HistoryQuery, tier: Tier | null): void {
   entitleAftermath(tier)
 }
 
+/** The range of dates that a page covers. */
 function rangeOf({ page: { query_range }, asOf: as_of }: RemotePage): Range {
   return { query_range, after: dateOf(startOf({ as_of, query_range })), as_of }
 }

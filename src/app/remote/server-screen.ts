@@ -61,7 +61,7 @@ export async function serverScreen(
   }
 }
 
-/** The tests of a condition that a search can decide: of bands on the last bar, joined by `and`. */
+/** The tests of a condition: of bands on the last bar, joined by `and`. Throws InvalidParameter for any other condition. */
 function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[] {
   if (condition.is === 'and') return condition.parts.flatMap(part => decidableTests(part, timeframe))
   if (condition.is !== 'state' || condition.bars > 1) throw undecidedError(condition)
@@ -76,11 +76,13 @@ function undecidedError(condition: Condition): InvalidParameter {
   return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' })
 }
 
+/** The filters of a search for one test; `!=` needs a filter for each band. */
 function filtersOf({ subject, bands, negated }: StateTest): Filter[] {
   const field = longNameOf(subject.field)
   return negated ? bands.map(value => ({ field, op: 'neq', value })) : [{ field, op: 'in', value: bands }]
 }
 
+/** A result of a search as a match of a screen. @param subjects the column of the search for each tested field */
 function matchOf(
   result: SearchPage['results'][number],
   { timeframe, date: today }: SearchPage,
@@ -99,6 +101,7 @@ function matchOf(
   }
 }
 
+/** The band in a column of a search; null if it is unknown. */
 function bandIn(value: string | number | null | undefined): string | null {
   return typeof value === 'string' ? value : null
 }

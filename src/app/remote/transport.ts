@@ -28,10 +28,10 @@ import {
   Deadline,
   httpDate,
   momentAfter,
-  patiently,
   retryAfter,
   SILENCE_MS,
   safeToRepeat,
+  tryUntilFinal,
   type Wait,
 } from './patience.js'
 
@@ -153,7 +153,7 @@ export class Transport {
   async #askWithRetries(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
-    const { tried, attempt, wait } = await patiently(() => this.#attempt(question), {
+    const { tried, attempt, wait } = await tryUntilFinal(() => this.#attempt(question), {
       attempts: this.#attempts,
       deadline,
       ending,

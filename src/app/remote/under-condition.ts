@@ -120,30 +120,34 @@ export async function whyEmptyUnder<Why extends WhyEmpty | null>(
   return length === 0 ? whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
 }
 
-/** Throws if an event lies before the first event of another field, or after its history. */
+/**
+ * Throws if an event lies before the first event of another field, or after its history.
+ * @param errorFor makes the error from its reason
+ */
 function refuseUnknownBands(
   events: readonly HistoricEvent[],
-  { ticker, field, events: others, as_of, source }: EventHistory,
-  refused: (why: Words) => InvalidParameter,
+  { ticker, field, events: otherEvents, as_of, source }: EventHistory,
+  errorFor: (why: Words) => InvalidParameter,
 ): void {
   // Stored pages know nothing after their pull, regardless of the as-of day.
-  const first = others[0]?.date
-  const upTo = source === undefined ? as_of : knownDate(source)
+  const knownFrom = otherEvents[0]?.date
+  const knownUpTo = source === undefined ? as_of : knownDate(source)
   const from = events[0]?.date
   const to = events.at(-1)?.date
   if (from === undefined || to === undefined) return
   const what = `${ticker} ${field}`
-  if (first === undefined) throw refused(`there is no event of ${what}, so its band is not known`)
-  if (from < first) {
-    const day = formatDay(parseDay(first)! - 1)
-    throw refused(
-      sentence`the first event of ${what} is of ${first}, and its band before is not known; ask with ${parameter('after', day)}`,
+  if (knownFrom === undefined) throw errorFor(`there is no event of ${what}, so its band is not known`)
+  if (from < knownFrom) {
+    const day = formatDay(parseDay(knownFrom)! - 1)
+    throw errorFor(
+      sentence`the first event of ${what} is of ${knownFrom}, and its band before is not known; ask with ${parameter('after', day)}`,
     )
   }
-  if (upTo !== null && to > upTo) throw refused(`${what} is known up to ${upTo}, and an event is of ${to}`)
+  if (knownUpTo !== null && to > knownUpTo)
+    throw errorFor(`${what} is known up to ${knownUpTo}, and an event is of ${to}`)
 }
 
-/** Of the changes of a field: the last one up to a date, and `here`, the one on that date, null if there is none. */
+/** Two changes of a field: `last`, the last one up to a date, and `onDate`, the one on that date; null if there is none. */
 interface LastChanges {
   last: HistoricEvent
   onDate: HistoricEvent | null

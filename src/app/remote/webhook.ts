@@ -6,9 +6,9 @@ import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../../core/errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
-import { backoff, Deadline, patiently, retryAfter } from './patience.js'
+import { backoff, Deadline, retryAfter, tryUntilFinal } from './patience.js'
 
-/** Where an answer is posted, and how patiently. */
+/** Where an answer is posted, and how tryUntilFinal. */
 export interface Webhook {
   /** With any secret in its path or query; messages show only its origin. */
   url: URL
@@ -50,7 +50,7 @@ export async function postToWebhook(
   const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
   const deadline = new Deadline(timeoutMs)
   try {
-    const { tried, attempt } = await patiently(
+    const { tried, attempt } = await tryUntilFinal(
       () => {
         const headers = signatureHeaders(secret, delivery, body)
         return tryToPost(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })

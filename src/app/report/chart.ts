@@ -4,16 +4,15 @@ import { keyInWords } from '../../core/numbers.js'
 import { type Bars, bandTone, type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
 import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
 import {
-  axisLabel,
-  dateTicks,
   isEmpty,
+  labelSteps,
   logSteps,
   MONTHS,
   newScale,
   reducePoints,
   type Scale,
   stepsOfHeight,
-  type Tick,
+  ticksOfX,
   xExtent,
   yExtent,
 } from './scale.js'
@@ -53,14 +52,16 @@ interface Scales {
   foot: number
 }
 
+/** The scales that place a chart's values on its drawing. @param across the visible range of x */
 export function scalesOf(chart: Chart, across = xExtent(chart)): Scales {
   const { left, top, bottom, stripe } = MARGINS
   const right = rightMargin(chart)
   const foot = chart.height - bottom
   const up = yExtent(chart)
+  const stripeHeight = chart.stripes === null ? 0 : stripe + 3
   return {
     x: newScale(across.from, across.to, left, chart.width - right),
-    y: newScale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0),
+    y: newScale(up.from, up.to, foot - stripeHeight, top, chart.y.log && up.from > 0),
     foot,
   }
 }
@@ -74,20 +75,18 @@ function clipToRange(chart: Chart, what: Html): Html {
   return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
 }
 
-/** A shade of a single bar is still seen. */
+/** In units of the drawing: a shade of a single bar is still seen. */
 const MIN_SHADE_WIDTH = 2
 
-function shadePaths({ shades: all }: Chart, { x, foot }: Scales): Html {
-  const { top } = MARGINS
-  return html`${all.map(
-    ({ tone, spans }) =>
-      html`<path class="fill shade ${tone}" d="${spans
-        .map(({ from, to }) => {
-          const left = x.place(from)
-          const right = x.place(to)
-          return `M${roundToTenth(left)} ${top}H${roundToTenth(Math.max(right, left + MIN_SHADE_WIDTH))}V${foot}H${roundToTenth(left)}z`
-        })
-        .join('')}"/>`,
+/** The shaded ranges of x, one path for each set of shades. */
+function shadePaths({ shades }: Chart, { x, foot }: Scales): Html {
+  const spanPath = ({ from, to }: { from: number; to: number }): string => {
+    const left = x.place(from)
+    const right = Math.max(x.place(to), left + MIN_SHADE_WIDTH)
+    return `M${roundToTenth(left)} ${MARGINS.top}H${roundToTenth(right)}V${foot}H${roundToTenth(left)}z`
+  }
+  return html`${shades.map(
+    ({ tone, spans }) => html`<path class="fill shade ${tone}" d="${spans.map(spanPath).join('')}"/>`,
   )}`
 }
 
@@ -121,23 +120,19 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 /** The lines of the grid, and the labels of both axes. */
 function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
   const { height, width } = chart
-  const unit = chart.x.unit
-  const upUnit = chart.y.unit
   const { left, top } = MARGINS
   const right = rightMargin(chart)
-  const steps = stepsOfHeight(height)
-  const along =
-    unit === 'date'
-      ? dateTicks(x.from, x.to, width / 90)
-      : labelSteps(unit, roundSteps(x.from, x.to, width / 75)).filter(
-          ({ at }) => unit !== 'year' || Number.isInteger(at),
-        )
-  const up = labelSteps(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
-  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${roundToTenth(y.place(at))}H${width - right}`).join('')}${along
-    .map(({ at }) => `M${roundToTenth(x.place(at))} ${top}V${foot}`)
-    .join('')}"/>
-<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${roundToTenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
-${along.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
+  const stepCount = stepsOfHeight(height)
+  const xTicks = ticksOfX(chart.x.unit, x, width)
+  const ySteps = isLog(y) ? logSteps(y.from, y.to, stepCount) : roundSteps(y.from, y.to, stepCount)
+  const yTicks = labelSteps(chart.y.unit, ySteps)
+  const gridLines = [
+    ...yTicks.map(({ at }) => `M${left} ${roundToTenth(y.place(at))}H${width - right}`),
+    ...xTicks.map(({ at }) => `M${roundToTenth(x.place(at))} ${top}V${foot}`),
+  ]
+  return html`<path class="grid" d="${gridLines.join('')}"/>
+<g class="labels">${yTicks.map(({ at, label }) => html`<text x="${left - 6}" y="${roundToTenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
+${xTicks.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
 /** The rules of a chart that lie in its range, as thin lines across it. */
@@ -183,6 +178,7 @@ function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
   const names = chart.lines.flatMap(({ named, label, tone, width, values: heights }) => {
     const height = heights[last]
     if (!named || height == null || height < y.from || height > y.to) return []
+    // `at` is the height of the line's end, `place` that of its name, which may be moved.
     return [{ label, tone, width, at: y.place(height), place: y.place(height) }]
   })
   names.sort((a, b) => a.at - b.at)
@@ -202,12 +198,6 @@ function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
     ({ label, tone, width, at, place }) =>
       html`<path class="line ${tone}" d="M${left + 2} ${roundToTenth(at)}L${left + LEADER_LENGTH - 2} ${roundToTenth(place - beyond)}"/><text x="${left + LEADER_LENGTH}" y="${roundToTenth(place - beyond + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
   )}`
-}
-
-/** A tick with its label for each step; the distance of the steps decides the number of digits. */
-function labelSteps(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly number[]): Tick[] {
-  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
-  return steps.map(at => ({ at, label: axisLabel(unit, at, step) }))
 }
 
 /** Whether a scale is logarithmic: the middle of its range is not in the middle of the drawing. */
@@ -316,13 +306,13 @@ function roundToTenth(value: number): number {
 const MAX_DRAWN_POINTS = 700
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
-export function figure(whole: Chart, caption: TemplateValue = ''): Html {
-  const chart = reducePoints(whole)
+export function figure(fullChart: Chart, caption: TemplateValue = ''): Html {
+  const chart = reducePoints(fullChart)
   const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
 <figcaption><strong>${chart.title}</strong> ${caption}${isDrawn && chart.y.log && ' (logarithmic scale)'}</figcaption>
 ${isDrawn && legend(chart)}
-${isDrawn ? html`<div class="plot">${drawChart(reducePoints(whole, MAX_DRAWN_POINTS))}</div>` : html`<p class="empty">${chart.empty}</p>`}
+${isDrawn ? html`<div class="plot">${drawChart(reducePoints(fullChart, MAX_DRAWN_POINTS))}</div>` : html`<p class="empty">${chart.empty}</p>`}
 ${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }
@@ -406,6 +396,7 @@ function verticalLine(at: string): Html {
   return html`<line x1="${at}" x2="${at}" y1="0" y2="100%"/>`
 }
 
+/** The labels below the rows of estimates, without those that an end would cut. */
 function axis(steps: readonly number[], x: Scale): Html {
   const inside = labelSteps('return', steps).filter(
     ({ at }) => x.place(at) > MIN_EDGE_DISTANCE && x.place(at) < 100 - MIN_EDGE_DISTANCE,
@@ -436,6 +427,7 @@ ${rows.map(stackedRow)}
 <ul class="legend">${PERFORMANCES.map((name, i) => html`<li><span class="swatch block out-${i}"></span>${keyInWords(name)}</li>`)}</ul>`
 }
 
+/** A row of shares: a rectangle for each performance band, with its share where there is room. */
 function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Html {
   const all = counts.reduce((sum, n) => sum + n, 0)
   let x = 0

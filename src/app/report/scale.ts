@@ -142,8 +142,9 @@ export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   if (span < 60) return roundSteps(from, to, wanted / 2).map(at => ({ at, label: dateLabel(at) }))
   const months = [1, 2, 3, 6, 12, 24, 60, 120].find(step => span / 30.44 / step <= wanted) ?? 240
   const ticks: Tick[] = []
-  const start = new Date(from * MS_PER_DAY)
-  for (let month = start.getUTCFullYear() * 12; ; month += months) {
+  const firstYear = new Date(from * MS_PER_DAY).getUTCFullYear()
+  // `month` counts the months since the year 0.
+  for (let month = firstYear * 12; ; month += months) {
     const year = Math.floor(month / 12)
     if (months >= 12 && year % (months / 12) !== 0) {
       month += 12 - months
@@ -162,17 +163,34 @@ export function dateLabel(day: number): string {
   return month === '01' ? year! : `${MONTHS[Number(month) - 1]} ${year}`
 }
 
-/** The label of an axis value. */
+/** The number of decimals in labels that are `step` apart: one for each limit that the step is below. */
+function decimalsFor(step: number, ...limits: number[]): number {
+  return limits.filter(limit => step < limit).length
+}
+/** The label of an axis value. @param step the distance from one label to the next */
 export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
   if (unit === 'date') return dateText(at)
   if (unit === 'year') return String(at)
   if (unit === 'bars') return at > 0 ? `+${at}` : String(at)
-  if (unit === 'return') return signedPercent(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
-  if (unit === 'share') return percentText(at, step < 0.01 ? 1 : 0)
+  if (unit === 'return') return signedPercent(at, decimalsFor(step, 0.01, 0.001))
+  if (unit === 'share') return percentText(at, decimalsFor(step, 0.01))
   if (unit === 'p') return decimal(at, 2)
-  if (unit === 'money') return at < 1000 ? decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0) : count(at)
-  if (unit === 'ratio') return decimal(at, step < 1 ? 1 : 0)
+  if (unit === 'money') return at < 1000 ? decimal(at, decimalsFor(step, 1, 0.1)) : count(at)
+  if (unit === 'ratio') return decimal(at, decimalsFor(step, 1))
   return unit === 'count' ? count(at) : price(at).replace(/\.0+$/, '')
+}
+
+/** A tick with its label for each step; the distance of the steps decides the number of digits. */
+export function labelSteps(unit: XUnit | YUnit, steps: readonly number[]): Tick[] {
+  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
+  return steps.map(at => ({ at, label: axisLabel(unit, at, step) }))
+}
+
+/** The labelled ticks of the x axis, as many as a drawing of a width has room for; only whole years. */
+export function ticksOfX(unit: XUnit, { from, to }: Scale, width: number): Tick[] {
+  if (unit === 'date') return dateTicks(from, to, width / 90)
+  const ticks = labelSteps(unit, roundSteps(from, to, width / 75))
+  return unit === 'year' ? ticks.filter(({ at }) => Number.isInteger(at)) : ticks
 }
 
 /** The text of a value under the pointer, with more digits than on an axis. */

@@ -28,10 +28,10 @@ export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
  *
  * @param section its title is not shown again as a caption
  */
-export function table(of: Table, section = ''): Html {
-  const { caption, columns, rows, empty, sorted, filter } = of
+export function table(data: Table, section = ''): Html {
+  const { caption, columns, rows, empty, sorted, filter } = data
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
-  const indexes = pageColumns(of)
+  const indexes = pageColumns(data)
   const shown = [...rows.keys()].slice(0, MOST_ROWS)
   const isMap = rows.some(row => row.some(({ heat }) => heat !== undefined))
   return html`${filter !== undefined && filterForm(filter)}
@@ -40,7 +40,7 @@ export function table(of: Table, section = ''): Html {
 <caption${section.startsWith(caption) && html` class="same"`}><span>${caption}</span></caption>
 <thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
-${tableRows(of, shown)}</tbody></table></div>
+${tableRows(data, shown)}</tbody></table></div>
 ${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
 </div>
 `
@@ -59,22 +59,23 @@ function heading({ title, hint, kind, verbatim }: Heading): Html {
 }
 
 /** The rows of a table's body. The first column names the row. @param rows their indexes, in the order to show them */
-export function tableRows(of: Table, rows: readonly number[]): Html {
-  const { columns, rows: all, grey } = of
-  const indexes = pageColumns(of)
+export function tableRows(data: Table, rows: readonly number[]): Html {
+  const { columns, rows: all, grey } = data
+  const indexes = pageColumns(data)
   return html`${rows.map(
     r => html`<tr>${indexes.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
   )}`
 }
 
-function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
-  const tone = isGrey ? 'faint' : of.tone
-  const heat = of.heat === undefined ? '' : `up-${of.heat}`
+/** A cell as markup. @param isGrey whether its row is grey @param isName whether it names its row */
+function cell(content: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
+  const tone = isGrey ? 'faint' : content.tone
+  const heat = content.heat === undefined ? '' : `up-${content.heat}`
   const classes = [isNumeric(kind) && 'num', wraps && 'wrap', tone && TONE_CLASSES[tone], heat]
     .filter(Boolean)
     .join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
-  const piece = cellPiece(of)
+  const piece = cellPiece(content)
   return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`
 }
 
@@ -82,9 +83,9 @@ function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boole
  * Sorts indexes of rows by a column. Rows with equal values stay in their order; rows without a value come last.
  * @param column its position among the columns of a page
  */
-export function sortRows(of: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
-  const place = pageColumns(of)[column]!
-  const keys = new Map(rows.map(r => [r, sortKey(of.rows[r]![place]!)]))
+export function sortRows(data: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
+  const place = pageColumns(data)[column]!
+  const keys = new Map(rows.map(r => [r, sortKey(data.rows[r]![place]!)]))
   return [...rows].sort((r, s) => {
     const a = keys.get(r) ?? null
     const b = keys.get(s) ?? null

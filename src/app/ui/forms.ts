@@ -67,6 +67,7 @@ const FORMS: Readonly<Record<string, FormTable>> = {
   },
 }
 
+/** The forms of the page, in the order of its menu. */
 export function forms(): Form[] {
   return Object.entries(FORMS).map(([name, { title, about, table, first }]) => {
     const others = Object.keys(table).filter(param => !first.includes(param))
@@ -74,6 +75,7 @@ export function forms(): Form[] {
   })
 }
 
+/** The fields for some parameters of a table, from the options that the command line has for them. */
 function fieldsOf(table: Table, names: readonly string[]): FormField[] {
   return optionsOf(table, names).map(([flags, help, , , words = []], i) => {
     const name = names[i]!

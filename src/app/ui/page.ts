@@ -50,6 +50,7 @@ export function messagePage(text: string): Page {
   return { html: page, policy: "default-src 'none'; frame-ancestors 'none'" }
 }
 
+/** A whole HTML document. */
 function document(head: Html, body: Html): string {
   return html`<!doctype html>
 <html lang="en">
@@ -68,7 +69,7 @@ ${body}
 `.text
 }
 
-/** As a content policy names an inline style or script that may run. */
+/** The hash of an inline style or script, as a content policy allows it. */
 function policyHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }

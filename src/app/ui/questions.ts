@@ -29,7 +29,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   sweep: { thread: 'returns', ask: (bands, params) => bands.sweep(params) },
 }
 
-/** Throws nothing for an unknown name: it is null. */
+/** The question with a name; null for an unknown name. */
 export function findQuestion(name: string): Question | null {
   return Object.hasOwn(QUESTIONS, name) ? QUESTIONS[name]! : null
 }
@@ -72,9 +72,9 @@ async function answerAsReport(bands: BandsClient, name: string, params: object):
   const found = (await findQuestion(name)!.ask(bands, params as never)) as PagedResult
   const { tickers, ...others } = params as { tickers?: readonly string[] }
   const words = Object.entries(others).map(([param, value]) => `${param} ${textOf(value)}`)
-  const which =
-    tickers === undefined ? [] : [tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' ')]
-  return bands.report(found, { command: `on the page: ${[name, ...which, ...words].join(', ')}` })
+  const names = [name]
+  if (tickers !== undefined) names.push(tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' '))
+  return bands.report(found, { command: `on the page: ${[...names, ...words].join(', ')}` })
 }
 
 const MOST_NAMED = 10

@@ -38,16 +38,16 @@ const LOOPBACK = '127.0.0.1'
 
 /** Serves the page until it is stopped. Throws ConfigError for a port that cannot be used. */
 export async function startUi(answers: Answers, { port, onFault }: UiOptions): Promise<RunningUi> {
-  const door = new BrowserSession()
+  const session = new BrowserSession()
   const server = createServer((request, response) => {
-    void replyTo(request, { answers, door }).then(
+    void replyTo(request, { answers, session }).then(
       reply => send(response, reply),
       error => send(response, errorReply(error, onFault)),
     )
   })
-  door.port = await listen(server, port)
+  session.port = await listen(server, port)
   return {
-    url: `http://${LOOPBACK}:${door.port}/?token=${door.token}`,
+    url: `http://${LOOPBACK}:${session.port}/?token=${session.token}`,
     async stop() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       server.closeAllConnections()
@@ -57,6 +57,7 @@ export async function startUi(answers: Answers, { port, onFault }: UiOptions): P
   }
 }
 
+/** Listens on a port of this machine, and returns it. Throws ConfigError, with a free port as the remedy. */
 async function listen(server: Server, port: number): Promise<number> {
   try {
     await new Promise<void>((resolve, reject) => {
@@ -93,14 +94,14 @@ class BrowserSession {
   }
 
   /** Whether a request has the cookie of this session. */
-  isOpenTo({ cookie = '' }: IncomingMessage['headers']): boolean {
+  hasSessionCookie({ cookie = '' }: IncomingMessage['headers']): boolean {
     const sessionCookie = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
     if (sessionCookie === undefined) return false
     return isEqualInConstantTime(sessionCookie.slice(this.#cookie.length + 1), this.#session)
   }
 
   /** The cookie for a token that was not used before; null for others. */
-  enter(token: string): string | null {
+  useToken(token: string): string | null {
     if (this.#isUsed || !isEqualInConstantTime(token, this.token)) return null
     this.#isUsed = true
     return `${this.#cookie}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`
@@ -130,19 +131,20 @@ interface Reply {
 
 interface Tools {
   answers: Answers
-  door: BrowserSession
+  session: BrowserSession
 }
 
-async function replyTo(request: IncomingMessage, { answers, door }: Tools): Promise<Reply> {
+/** The reply to a request. It throws BandsError for a refused question, for `errorReply`. */
+async function replyTo(request: IncomingMessage, { answers, session }: Tools): Promise<Reply> {
   const { headers, method } = request
-  if (!door.isHost(headers)) return messageReply(421, 'Open the page by the address that was printed.')
+  if (!session.isHost(headers)) return messageReply(421, 'Open the page by the address that was printed.')
   const url = new URL(request.url ?? '/', `http://${LOOPBACK}`)
-  if (method === 'GET' && url.pathname === '/') return startPageReply(url, headers, { answers, door })
-  if (!door.isOpenTo(headers))
+  if (method === 'GET' && url.pathname === '/') return startPageReply(url, headers, { answers, session })
+  if (!session.hasSessionCookie(headers))
     return jsonReply(401, { error: 'unauthorized', message: 'open the page by the address that was printed.' })
   if (method === 'GET') return reportReply(url.pathname, answers)
   if (method !== 'POST') return { ...messageReply(405, 'The page asks by POST.'), headers: { allow: 'GET, POST' } }
-  if (!door.isOwnPage(headers))
+  if (!session.isOwnPage(headers))
     return jsonReply(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
   const params = await readBody(request)
   const [, kind, name = ''] = /^\/(api|draw|report|lists)\/(\w+)$/.exec(url.pathname) ?? []
@@ -173,10 +175,14 @@ function reportReply(path: string, answers: Answers): Reply {
  * The reply to the address of the page. A browser with the cookie gets the page. An unused token gets a redirect that
  * sets the cookie and removes the token from the address. Any other request gets a message.
  */
-async function startPageReply(url: URL, headers: IncomingMessage['headers'], { answers, door }: Tools): Promise<Reply> {
+async function startPageReply(
+  url: URL,
+  headers: IncomingMessage['headers'],
+  { answers, session }: Tools,
+): Promise<Reply> {
   const token = url.searchParams.get('token')
-  const cookie = token === null ? null : door.enter(token)
-  if (cookie === null && !door.isOpenTo(headers)) {
+  const cookie = token === null ? null : session.useToken(token)
+  if (cookie === null && !session.hasSessionCookie(headers)) {
     if (token === null) return messageReply(401, 'Open the page by the address that was printed in the terminal.')
     return messageReply(
       403,

@@ -51,7 +51,7 @@ export class Plot {
     this.#fullRange = xExtent(chart)
     this.#shownRange = this.#fullRange
     this.#drawing = figure.querySelector<HTMLElement>('.plot')!
-    // Said once in a page.
+    // Only the first chart of a page shows the hint.
     this.#hint = document.querySelector('.readout') === null ? HINT : ''
     this.#legendValues = this.#addLegendValues()
     this.#cases = chart.cases && new CaseBox(chart.cases, chosen => this.#choose(chosen))
@@ -83,10 +83,12 @@ export class Plot {
     this.#drawing.setAttribute('aria-label', this.#chart.title)
   }
 
+  /** Draws the shown range without the hidden parts. @param width in CSS pixels */
   #draw(width = this.#drawing.clientWidth): void {
     this.#width = width
-    const part = visiblePart(this.#chart, this.#shownRange, this.#hiddenParts)
-    const chart = { ...part, shades: [...part.shades, ...this.#chosenShade()], width: Math.max(width, MIN_WIDTH_PX) }
+    const visible = visiblePart(this.#chart, this.#shownRange, this.#hiddenParts)
+    const shades = [...visible.shades, ...this.#chosenShade()]
+    const chart = { ...visible, shades, width: Math.max(width, MIN_WIDTH_PX) }
     const { x, y } = scalesOf(chart, this.#shownRange)
     this.#x = x
     this.#y = y
@@ -94,6 +96,7 @@ export class Plot {
     this.#point(this.#pointedIndex)
   }
 
+  /** The shade over the chosen case; none without one. */
   #chosenShade(): Chart['shades'] {
     if (this.#chosenCase === null) return []
     const { from, to } = this.#chosenCase
@@ -149,6 +152,7 @@ export class Plot {
     this.#readout.textContent = index === null ? this.#hint : this.#readoutText(index)
   }
 
+  /** The value that the legend shows for a part at an index of x; empty for marks and shades. */
   #legendText(kind: string, part: number, index: number): string {
     const { lines, ribbons, bars, y } = this.#chart
     if (kind === 'line') return valueText(y.unit, lines[part]?.values[index])
@@ -325,6 +329,7 @@ export class Plot {
   }
 }
 
+/** The band at an x; null if there is none. */
 function bandAt({ starts, codes, bands }: Stripes, x: number): string | null {
   const run = starts.findLastIndex(start => start <= x)
   return run < 0 ? null : (bands[codes[run]!] ?? null)

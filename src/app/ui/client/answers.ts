@@ -43,7 +43,7 @@ export class Answers {
   }
 
   /** The answer to a question of the library, as an object. */
-  of<Value>(slot: string, params: object, name = slot): Answer<Value> {
+  query<Value>(slot: string, params: object, name = slot): Answer<Value> {
     return this.#answer(slot, `/api/${name}`, params, JSON.parse) as Answer<Value>
   }
 
@@ -58,7 +58,7 @@ export class Answers {
   }
 
   /** The address of a report page. */
-  page(name: string, params: object): Answer<string> {
+  reportAddress(name: string, params: object): Answer<string> {
     const read = (text: string): string => (JSON.parse(text) as { page: string }).page
     return this.#answer('report', `/report/${name}`, params, read) as Answer<string>
   }
@@ -75,6 +75,10 @@ export class Answers {
     }
   }
 
+  /**
+   * The answer in a slot. A question other than the slot's last one is sent; until the reply, the earlier value stays.
+   * @param read makes the value from the text of the reply
+   */
   #answer(slot: string, path: string, params: object, read: (text: string) => unknown): Answer {
     const question = `${path} ${JSON.stringify(params)}`
     const present = this.#slots.get(slot)

@@ -137,6 +137,7 @@ export class PriceChart {
     this.#paintBands()
   }
 
+  /** Draws the ribbon of bands, and an arrow at each event in the colour of its later return. */
   #paintBands(): void {
     const { bars, events, bands } = this.#content
     const codes = bandCodes(this.#content)

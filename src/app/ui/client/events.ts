@@ -11,8 +11,8 @@ type NotedHistory = EventHistory & { notes: string[] }
 export function subjectView(page: Page) {
   const { answers } = page
   const { ticker, field, band, when } = page.question
-  const bars = answers.of<ExportedBar[]>('bars', { tickers: [ticker] })
-  const history = answers.of<NotedHistory>('history', field === '' ? { ticker, when } : { ticker, field })
+  const bars = answers.query<ExportedBar[]>('bars', { tickers: [ticker] })
+  const history = answers.query<NotedHistory>('history', field === '' ? { ticker, when } : { ticker, field })
   const event = field === '' ? { when } : { field, band }
   const tally = answers.markup('tally', { tickers: [ticker], ...event })
   const shown = chartContent(page, bars.value, history.value)
@@ -62,7 +62,8 @@ function chartContent(
 }
 
 let drawnChart: { box: HTMLElement; chart: PriceChart } | null = null
-let lastLook = ''
+/** The ticker, event and number of bars of the last drawing, as text. */
+let lastDrawn = ''
 
 /** The price chart with its buttons and legend. The library's chart is made once for its box, and then gets new content. */
 function chart({ question: { date, ticker, field, band } }: Page, shown: ChartContent) {
@@ -70,9 +71,9 @@ function chart({ question: { date, ticker, field, band } }: Page, shown: ChartCo
     if (box === null) return
     if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, days => showDays(box, days)) }
     drawnChart.chart.show(shown)
-    const look = `${ticker} ${field} ${band} ${date} ${shown.bars.length}`
-    if (date !== '' && look !== lastLook) drawnChart.chart.moveTo(date)
-    lastLook = look
+    const drawn = `${ticker} ${field} ${band} ${date} ${shown.bars.length}`
+    if (date !== '' && drawn !== lastDrawn) drawnChart.chart.moveTo(date)
+    lastDrawn = drawn
   }
   const buttons: readonly (readonly [name: string, sign: string, act: (chart: PriceChart) => void])[] = [
     ['Earlier', '←', chart => chart.scroll(-0.25)],
@@ -111,6 +112,7 @@ const CHART_ACTIONS: Readonly<Record<string, (chart: PriceChart) => void>> = {
   Escape: chart => chart.showAll(),
 }
 
+/** The colour of each band with its name. */
 function legend({ bands }: ChartContent) {
   return bands.map((band, i) => {
     const swatch = `swatch block ${bandTone(i, bands.length)}`
@@ -121,6 +123,7 @@ function legend({ bands }: ChartContent) {
 /** Rows that are drawn before more are wanted. */
 const MOST_ROWS = 200
 
+/** The table of the events of the question, newest first. A click chooses the event that the chart moves to. */
 function eventsTable(page: Page, history: NotedHistory, { events }: ChartContent) {
   const { ticker, field, timeframe, query_range, as_of } = history
   const newest = events.toReversed()

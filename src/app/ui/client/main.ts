@@ -20,6 +20,7 @@ new Page(first, page => {
   document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
 })
 
+/** The head of the page: the questions, and for prices and events the ticker, field and band. */
 function head(page: Page) {
   const { field, band } = page.question
   const { fields, tickers, as_of, sample } = page.first
@@ -28,10 +29,10 @@ function head(page: Page) {
     event.preventDefault()
     page.ask({ ticker: page.text('ticker').trim().toUpperCase() })
   }
-  const toField = (name: string): void => {
-    const [first = ''] = fields.find(field => field.name === name)?.bands ?? []
+  const chooseField = (name: string): void => {
+    const [firstBand = ''] = fields.find(field => field.name === name)?.bands ?? []
     // Both at once: the band of one field is no band of another.
-    page.ask({ field: name, band: first })
+    page.ask({ field: name, band: firstBand })
   }
   const chosen = (event: Event): string => (event.target as HTMLSelectElement).value
   return html`<header>
@@ -48,7 +49,7 @@ function head(page: Page) {
         onInput=${(event: InputEvent) => page.typed.set('ticker', (event.target as HTMLInputElement).value)}
         onChange=${(event: InputEvent) => tickers.includes(chosen(event).toUpperCase()) && page.ask({ ticker: chosen(event).toUpperCase() })} /></label>
       <datalist id="tickers">${tickers.map(ticker => html`<option value=${ticker} />`)}</datalist>
-      <label>Field <select value=${field} onChange=${(event: Event) => toField(chosen(event))}>
+      <label>Field <select value=${field} onChange=${(event: Event) => chooseField(chosen(event))}>
         <option value="">the condition</option>
         ${fields.map(({ name, summary }) => html`<option value=${name} title=${summary}>${name}</option>`)}</select></label>
       ${

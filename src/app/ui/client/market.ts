@@ -40,6 +40,7 @@ function turnTabs(page: Page, { key, currentTarget }: KeyboardEvent): void {
   ;(currentTarget as HTMLElement).querySelector<HTMLElement>(`#tab-${next}`)?.focus()
 }
 
+/** The condition of the question, the named conditions as buttons, and forms that change them and the lists. */
 function conditionForm(page: Page) {
   const { when } = page.question
   const lists = page.answers.lists()
@@ -69,9 +70,11 @@ function conditionForm(page: Page) {
       isNamed
         ? html`<button type="button" class="control" onClick=${() => {
             page.ask({ when: named.find(({ name }) => when === `@${name}`)!.condition! })
-            change(page, 'remove_condition', { name: when })
+            changeLists(page, 'remove_condition', { name: when })
           }}>Remove ${when}</button>`
-        : nameForm('Keep the condition as', 'Keep', name => change(page, 'add_condition', { name, condition: when }))
+        : nameForm('Keep the condition as', 'Keep', name =>
+            changeLists(page, 'add_condition', { name, condition: when }),
+          )
     }
     ${listForm(page)}
     ${refusal(page.typed.get('change refusal') ?? null)}`
@@ -82,31 +85,31 @@ function listForm(page: Page) {
   const { list, ticker } = page.question
   const lists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
   const chosen = lists.find(({ name }) => name === list)
-  const isIn = chosen?.tickers.includes(ticker) === true
-  const toList = (event: Event): void => page.ask({ list: (event.target as HTMLSelectElement).value })
+  const isInList = chosen?.tickers.includes(ticker) === true
+  const chooseList = (event: Event): void => page.ask({ list: (event.target as HTMLSelectElement).value })
   return html`<div class="line lists">
-      <label>Among <select value=${chosen === undefined ? '' : list} onChange=${toList}><option value="">all tickers</option>${lists.map(
+      <label>Among <select value=${chosen === undefined ? '' : list} onChange=${chooseList}><option value="">all tickers</option>${lists.map(
         ({ name, tickers }) => html`<option value=${name}>${name} (${tickers.length})</option>`,
       )}</select></label>
       ${
         chosen !== undefined &&
         html`<button type="button" class="control" onClick=${() =>
-          change(page, isIn ? 'remove' : 'add', {
+          changeLists(page, isInList ? 'remove' : 'add', {
             name: list,
             tickers: [ticker],
-          })}>${isIn ? '−' : '+'} ${ticker}</button>`
+          })}>${isInList ? '−' : '+'} ${ticker}</button>`
       }
     </div>
     ${
       chosen !== undefined &&
       html`<button type="button" class="control" onClick=${() => {
         page.ask({ list: '' })
-        change(page, 'remove', { name: list })
+        changeLists(page, 'remove', { name: list })
       }}>Remove the list ${list}</button>`
     }
     ${
       chosen === undefined &&
-      nameForm(`Begin a list with ${ticker} as`, 'Begin', name => change(page, 'add', { name, tickers: [ticker] }))
+      nameForm(`Begin a list with ${ticker} as`, 'Begin', name => changeLists(page, 'add', { name, tickers: [ticker] }))
     }`
 }
 
@@ -123,7 +126,7 @@ function nameForm(label: string, verb: string, use: (name: string) => void) {
 }
 
 /** Changes the lists, and asks for them again. A refusal is shown below. */
-function change(page: Page, action: string, params: object): void {
+function changeLists(page: Page, action: string, params: object): void {
   post(`/lists/${action}`, params)
     .then(
       () => page.typed.delete('change refusal'),
@@ -154,9 +157,10 @@ function listAmongTickers<Value>(
   const tickers = chosenTickers(page)
   if (tickers === null) return html`<p class="quiet" role="status">Looking…</p>`
   if (tickers.length === 0) return html`<p class="quiet" role="status">The list has no tickers.</p>`
-  return rowList(page.answers.of<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
+  return rowList(page.answers.query<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
 }
 
+/** The tickers that meet the condition now, among the chosen ones. */
 function matchList(page: Page) {
   const { when, ticker } = page.question
   return listAmongTickers<Screen>(page, 'screen', { when }, ({ matches, scanned, stale, as_of }) => [
@@ -189,9 +193,10 @@ function changeList(page: Page) {
   ])
 }
 
+/** The present band of each field of the ticker; fields without a band are left out. */
 function bandList(page: Page) {
   const { ticker, field } = page.question
-  const answer = page.answers.of<Now>('now', { tickers: [ticker] })
+  const answer = page.answers.query<Now>('now', { tickers: [ticker] })
   const rowOf = (state: FieldState): Row => ({
     key: state.field,
     name: state.field,

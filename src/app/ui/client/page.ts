@@ -61,16 +61,17 @@ export class Page {
     this.scheduleDraw()
   }
 
+  /** The question with AAPL or the first ticker, if it names none. */
   #withTicker(question: PageQuestion): PageQuestion {
     const { tickers } = this.first
-    return question.ticker !== ''
-      ? question
-      : { ...question, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
+    if (question.ticker !== '') return question
+    return { ...question, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
   }
 }
 
 const SUBJECT = ['ticker', 'field', 'band', 'when'] as const
 
+/** Whether a change concerns the ticker or its events, so that the chosen event no longer belongs to the question. */
 function changesSubject(other: Partial<PageQuestion>): boolean {
   return SUBJECT.some(name => name in other)
 }

@@ -9,7 +9,7 @@ type Params = Record<string, unknown>
 export function studyView(page: Page, form: Form) {
   const { query, view } = page.question
   const params = paramsFromQuery(query)
-  const report = params === null ? null : page.answers.page(view, withTickers(page, params))
+  const report = params === null ? null : page.answers.reportAddress(view, withTickers(page, params))
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
     page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
