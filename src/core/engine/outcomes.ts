@@ -37,9 +37,14 @@ export function outcomePercentile(rank: number, bar: number, window: number): nu
   return percentile(rank, earlierReturns(bar, window))
 }
 
+/** Index into PERFORMANCES by the whole part of a percentile, because the cuts are whole numbers. */
+const PERFORMANCE_INDEX = Uint8Array.from({ length: 101 }, (_, percent) =>
+  zoneOfRank(2 * percent, 100, DEFINITIONS.performance.cuts),
+)
+
 /** Index into PERFORMANCES of the return after a bar, by its known rank. */
 export function performanceIndex(rank: number, bar: number, window: number): number {
-  return zoneOfRank(rank, earlierReturns(bar, window), DEFINITIONS.performance.cuts)
+  return PERFORMANCE_INDEX[Math.floor(outcomePercentile(rank, bar, window))]!
 }
 
 /** The rank of the return after each bar among the returns that had ended by the bar; -1 with fewer than `minReference`. */

@@ -1,5 +1,3 @@
-import { countUpTo } from '../model/day.js'
-
 /**
  * A bucket holds numbers with the same sign, exponent and first five binary digits. Numbers nearer to 0 than 2^-14 are
  * all in the two buckets next to it, those from 4 on in the outermost ones.
@@ -30,95 +28,105 @@ export function bucketOf(x: number): number {
   return bucketOfHalf(halves[1]!)
 }
 
-/** The values of one column by buckets. */
+/** The bucket in which `Buckets` has a value of its column: it has -0 below 0. */
+function bucketOfStored(value: number): number {
+  number[0] = value
+  return bucketOfHalf(halves[1]!)
+}
+
+/** Sorts the values of one column by buckets. */
 export class Buckets {
-  #values: Float64Array = new Float64Array()
   #keys = new Uint16Array()
-  #scratch = new Float64Array(64)
-  /** The number of values in all buckets before one. */
-  readonly #before = new Int32Array(BUCKETS + 1)
+  #values = new Float64Array()
+  /** The number of values in all buckets before one; the last one counts all. */
+  readonly before = new Int32Array(BUCKETS + 1)
   /** The buckets with values, ascending, and their number. */
   readonly filled = new Int32Array(BUCKETS)
   filledCount = 0
+  /** The values of the column, bucket after bucket. Valid until the next call of `fill`. */
+  column: BucketedColumn = this.#values
 
-  /** The number of values. */
-  get size(): number {
-    return this.#values.length
-  }
-
-  /** Counts the values of a column in place of the last one. They are not copied. */
+  /** Sorts the values of a column, which are copied, in place of the last one. */
   fill(values: Float64Array): void {
     const { length } = values
-    if (length > this.#keys.length) this.#keys = new Uint16Array(2 * length)
-    this.#values = values
+    if (length > this.#keys.length) {
+      this.#keys = new Uint16Array(2 * length)
+      this.#values = new Float64Array(2 * length)
+    }
     const keys = this.#keys
-    const before = this.#before.fill(0)
+    const before = this.before.fill(0)
     const halves32 = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
       const key = bucketOfHalf(halves32[2 * i + 1]!)
       keys[i] = key
-      before[key + 1]!++
+      before[key]!++
     }
     let filled = 0
     let upTo = 0
     for (let b = 0; b < BUCKETS; b++) {
-      const count = before[b + 1]!
+      const count = before[b]!
       if (count > 0) this.filled[filled++] = b
       upTo += count
-      before[b + 1] = upTo
+      before[b] = upTo
     }
+    before[BUCKETS] = length
     this.filledCount = filled
+    // Each bucket is filled from its end, so its end becomes its start.
+    const column = this.#values
+    for (let i = 0; i < length; i++) {
+      const index = before[keys[i]!]! - 1
+      before[keys[i]!] = index
+      column[index] = values[i]!
+    }
+    this.column = column.subarray(0, length)
   }
+}
 
-  /** The number of values in all buckets before one. */
-  before(bucket: number): number {
-    return this.#before[bucket]!
-  }
+/** Numbers bucket after bucket, in any order within a bucket. */
+export type BucketedColumn = Float64Array
 
-  /** The quantile `p` of the values, as `quantile` of moments.ts has it. */
-  quantile(p: number): number {
-    const index = (this.size - 1) * p
-    const low = Math.floor(index)
-    const { values, before } = this.between(low, low + 1)
-    const inOrder = (i: number): number => values[Math.min(i, this.size - 1) - before]!
-    return inOrder(low) + (index - low) * (inOrder(low + 1) - inOrder(low))
+/** The number of values in all buckets before one. */
+export function countBefore(column: BucketedColumn, bucket: number): number {
+  let low = 0
+  let high = column.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (bucketOfStored(column[middle]!) < bucket) low = middle + 1
+    else high = middle
   }
+  return low
+}
 
-  /**
-   * The values from one index of the sorted column to another, with all others in their buckets, ascending.
-   * @returns valid until the next call; `before` counts the values before these
-   */
-  between(first: number, last: number): { values: Float64Array; before: number } {
-    const from = this.bucketAt(first)
-    const to = this.bucketAt(last)
-    const before = this.before(from)
-    const length = this.before(to + 1) - before
-    if (length > this.#scratch.length) this.#scratch = new Float64Array(2 * length)
-    const scratch = this.#scratch
-    const keys = this.#keys
-    const values = this.#values
-    let n = 0
-    for (let i = 0; n < length; i++) if (keys[i]! >= from && keys[i]! <= to) scratch[n++] = values[i]!
-    return { values: sortInPlace(scratch.subarray(0, length)), before }
-  }
+/** As `quantile` of the sorted values. Sorts the buckets around it. */
+export function quantileIn(column: BucketedColumn, p: number): number {
+  const index = (column.length - 1) * p
+  const low = Math.floor(index)
+  const high = Math.min(low + 1, column.length - 1)
+  sortBetween(column, low, high)
+  return column[low]! + (index - low) * (column[high]! - column[low]!)
+}
 
-  /** The bucket of the value at an index of the sorted column, or of the nearest one. */
-  bucketAt(index: number): number {
-    return countUpTo(this.#before, Math.min(Math.max(index, 0), this.size - 1)) - 1
-  }
+/** Sorts the values from one index to another, with all others in their buckets. @returns the sorted ones */
+export function sortBetween(column: BucketedColumn, first: number, last: number): { from: number; to: number } {
+  const from = countBefore(column, bucketOfStored(column[first]!))
+  const to = countBefore(column, bucketOfStored(column[last]!) + 1)
+  sortInPlace(column.subarray(from, to))
+  return { from, to }
 }
 
 /** Up to this number of values, insertion takes less time than a call of `sort`. */
 const FEW = 48
 
-/** Sorts values in place, and returns them. */
-function sortInPlace(values: Float64Array): Float64Array {
-  if (values.length > FEW) return values.sort()
+/** Sorts values in place. */
+function sortInPlace(values: Float64Array): void {
+  if (values.length > FEW) {
+    values.sort()
+    return
+  }
   for (let i = 1; i < values.length; i++) {
     const value = values[i]!
     let j = i
     for (; j > 0 && values[j - 1]! > value; j--) values[j] = values[j - 1]!
     values[j] = value
   }
-  return values
 }

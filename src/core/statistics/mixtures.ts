@@ -1,14 +1,14 @@
 import { countUpTo } from '../model/day.js'
-import { BUCKETS, Buckets, bucketOf } from './buckets.js'
+import { BUCKETS, type BucketedColumn, Buckets, bucketOf, countBefore, quantileIn, sortBetween } from './buckets.js'
 import { quantile, sum } from './moments.js'
 
 /**
  * Quantiles of pools of columns: those of the mixture F = Σ weight · F_i / Σ weight. F_i is the distribution function of
  * a column, linear between order statistics as in `quantile` (moments.ts).
  *
- * Columns need not be sorted or kept. A first pass counts their values in buckets; the counts of a pool leave a few
- * buckets in which each quantile can be. A second pass keeps only the values in those, and a search finds the quantile
- * to the last digit.
+ * A first pass sorts the values of each column by buckets; the counts of a pool leave a few buckets in which each
+ * quantile can be. A second pass sorts the values in those, and a search finds the quantile to the last digit. Only the
+ * first columns are stored between the passes: a market has more than fits in memory.
  */
 
 /** Columns of numbers without NaN, computed on demand. */
@@ -65,21 +65,28 @@ export function pooledQuantiles(
   const poolCounts = mixedPools.map(pool => new PoolCounts(pool))
   const columnQuantiles = ps.map(p => new ColumnQuantiles(p, columns.count))
   const buckets = new Buckets()
-  // The first pass counts the values in buckets.
+  memory.clear()
+  // The first pass sorts the values of each column by buckets, and counts those of each pool.
+  const storedColumns: BucketedColumn[] = []
+  let storedValues = 0
   for (const i of usedColumns) {
     buckets.fill(columns.values(i))
-    for (const quantiles of columnQuantiles) quantiles.noteBuckets(i, buckets)
+    const { column } = buckets
+    for (const quantiles of columnQuantiles) quantiles.noteBuckets(i, column)
     for (const pool of poolCounts) pool.add(i, buckets)
+    storedValues += column.length
+    if (storedValues <= MAX_STORED_VALUES) storedColumns.push(memory.store(column))
   }
   for (const quantiles of columnQuantiles) for (const pool of pools) quantiles.markNeeded(pool)
   const ranges = ps.map(p => poolCounts.map(pool => pool.rangeOf(p)))
-  memory.clear()
-  // The second pass keeps the values near the quantiles, for each p.
+  // The second pass sorts the values near the quantiles, for each p.
   const runs = (mixedPools.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count, memory))
-  for (const i of usedColumns) {
-    buckets.fill(columns.values(i))
-    for (const quantiles of columnQuantiles) quantiles.compute(i, buckets)
-    for (const rangeRuns of runs) rangeRuns.add(i, buckets)
+  for (const [u, i] of usedColumns.entries()) {
+    const storedColumn = storedColumns[u]
+    if (storedColumn === undefined) buckets.fill(columns.values(i))
+    const column = storedColumn ?? buckets.column
+    for (const quantiles of columnQuantiles) quantiles.compute(i, column)
+    for (const rangeRuns of runs) rangeRuns.add(i, column, storedColumn !== undefined)
   }
   let mixedIndex = 0
   return pools.map(pool => {
@@ -115,11 +122,11 @@ class ColumnQuantiles {
     this.#isNeeded = new Uint8Array(columns)
   }
 
-  /** Notes the buckets of the two values between which a column's quantile lies. @param buckets of the column's values */
-  noteBuckets(column: number, buckets: Buckets): void {
-    const index = Math.floor((buckets.size - 1) * this.#p)
-    this.#low[column] = buckets.bucketAt(index)
-    this.#high[column] = buckets.bucketAt(index + 1)
+  /** Notes the buckets of the two values between which a column's quantile lies. */
+  noteBuckets(column: number, values: BucketedColumn): void {
+    const index = Math.floor((values.length - 1) * this.#p)
+    this.#low[column] = bucketOf(values[index]!)
+    this.#high[column] = bucketOf(values[Math.min(index + 1, values.length - 1)]!)
   }
 
   /** Marks the columns of a pool whose quantile may be the least or the greatest of the pool. */
@@ -137,8 +144,8 @@ class ColumnQuantiles {
   }
 
   /** Computes the quantile of a column, if it is needed. */
-  compute(column: number, buckets: Buckets): void {
-    if (this.#isNeeded[column] === 1) this.values[column] = buckets.quantile(this.#p)
+  compute(column: number, values: BucketedColumn): void {
+    if (this.#isNeeded[column] === 1) this.values[column] = quantileIn(values, this.#p)
   }
 }
 
@@ -150,6 +157,9 @@ function unionOf(ranges: readonly BucketRange[]): BucketRange {
   return [Math.min(...ranges.map(([from]) => from)), Math.max(...ranges.map(([, to]) => to))]
 }
 
+/** The most values of columns that are stored between the passes: 8 MB. */
+const MAX_STORED_VALUES = 2 ** 20
+
 /** Numbers in a block of memory that short runs share. */
 const BLOCK_SIZE = 2 ** 14
 
@@ -159,27 +169,24 @@ export class RunMemory {
   #index = 0
   #used = 0
 
-  /** The block of the run reserved last. */
-  get block(): Float64Array {
-    return this.#blocks[this.#index]!
-  }
-
   clear(): void {
     this.#index = 0
     this.#used = 0
   }
 
-  /** Reserves a run. @returns its index in `block` */
-  reserve(length: number): number {
-    if (this.#index < this.#blocks.length && this.#used + length > this.block.length) {
+  /** Returns a copy of some values. */
+  store(values: Float64Array): Float64Array {
+    const { length } = values
+    if (this.#index < this.#blocks.length && this.#used + length > this.#blocks[this.#index]!.length) {
       this.#index++
       this.#used = 0
     }
-    const isTooShort = this.#index === this.#blocks.length || this.block.length < length
+    const isTooShort = this.#index === this.#blocks.length || this.#blocks[this.#index]!.length < length
     if (isTooShort) this.#blocks[this.#index] = new Float64Array(Math.max(length, BLOCK_SIZE))
-    const start = this.#used
+    const copy = this.#blocks[this.#index]!.subarray(this.#used, this.#used + length)
+    copy.set(values)
     this.#used += length
-    return start
+    return copy
   }
 }
 
@@ -205,18 +212,20 @@ class RunsAround implements Runs {
     this.sizes = new Int32Array(columns)
   }
 
-  /** Copies the values of a column in the range to the shared memory. */
-  add(column: number, buckets: Buckets): void {
-    const [from, to] = this.#range
-    const { values, before } = buckets.between(buckets.before(from) - 1, buckets.before(to + 1))
-    const start = this.#shared.reserve(values.length)
-    const { block } = this.#shared
-    block.set(values, start)
-    this.memory[column] = block
-    this.starts[column] = start
-    this.lengths[column] = values.length
-    this.before[column] = before
-    this.sizes[column] = buckets.size
+  /**
+   * Sorts the values of a column in the range, and the nearest ones on both sides.
+   * @param isStored whether the column stays as it is; otherwise these values are copied
+   */
+  add(column: number, values: BucketedColumn, isStored: boolean): void {
+    const [fromBucket, toBucket] = this.#range
+    const first = Math.max(0, countBefore(values, fromBucket) - 1)
+    const last = Math.min(countBefore(values, toBucket + 1), values.length - 1)
+    const { from, to } = sortBetween(values, first, last)
+    this.memory[column] = isStored ? values : this.#shared.store(values.subarray(from, to))
+    this.starts[column] = isStored ? from : 0
+    this.lengths[column] = to - from
+    this.before[column] = from
+    this.sizes[column] = values.length
   }
 }
 
@@ -241,13 +250,13 @@ class PoolCounts {
     const { columns, weights } = this.#pool
     if (this.#added === columns.length || columns[this.#added] !== column) return
     const weight = weights[this.#added++]!
-    const step = weight / Math.max(1, buckets.size - 1)
+    const step = weight / Math.max(1, buckets.column.length - 1)
     this.#steps[0]! += step
     const sums = this.#sums
-    const { filled, filledCount } = buckets
+    const { filled, filledCount, before } = buckets
     for (let f = 0, from = 0; f < filledCount; f++) {
       const bucket = filled[f]!
-      const to = buckets.before(bucket + 1)
+      const to = before[bucket + 1]!
       sums[bucket]! += step * (to - from)
       from = to
     }

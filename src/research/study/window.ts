@@ -2,7 +2,7 @@ import type { Day } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
 import { TIMEFRAMES, windowName } from '../../core/model/terms.js'
 import type { StudyQuery } from '../../core/params/studies.js'
-import { Buckets } from '../../core/statistics/buckets.js'
+import { Buckets, quantileIn } from '../../core/statistics/buckets.js'
 import { countOverlap } from '../../core/statistics/counts.js'
 import { deviation, mean, quantile, sum } from '../../core/statistics/moments.js'
 import { sharpe } from '../../core/statistics/sharpe.js'
@@ -260,7 +260,7 @@ function otherBands(
     if (n === 0) return { band, n, mean: null, median: null, hit: null }
     const values = returns.subarray(0, n)
     buckets.fill(values)
-    return { band, n, mean: mean(values), median: buckets.quantile(0.5), hit: countGains(values) / n }
+    return { band, n, mean: mean(values), median: quantileIn(buckets.column, 0.5), hit: countGains(values) / n }
   })
 }
 
