@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { describeTrials } from '../src/app/present/data.js'
 import type { Trial, TrialQuestion, Trials } from '../src/core/source.js'
 import { openSqliteTrials } from '../src/data/store/sqlite/lists.js'
 import { openBands } from '../src/index.js'
+import { sha256 } from '../src/research/sha256.js'
 import {
   CELL_TEST,
   compareWithLog,
@@ -176,5 +179,19 @@ describe('a tally and a study of one question', () => {
     expect(log!.windows).toBeGreaterThan(0)
     const studied = await bands.study({ ...(question as object), tickers, reps: 99, resamples: 99 } as never)
     expect(studied.log).toEqual(log)
+  })
+})
+
+describe('the hash of a trial', () => {
+  it('is SHA-256 of any text', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.integer({ min: 0, max: 300 }).map(n => 'a'.repeat(n)),
+    )
+    fc.assert(fc.property(text, text => sha256(text) === createHash('sha256').update(text).digest('hex')))
+  })
+
+  it('is that of the example of FIPS 180-4', () => {
+    expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   })
 })

@@ -25,7 +25,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['empty'],
   ],
   data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
-  research: [['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
+  research: [['sha256'], ['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
   server: [['accounts', 'wire'], ['http']],
   app: [
     ['backup', 'remote'],

@@ -2,7 +2,6 @@
 // In: a source of bars and events.
 // Out: results with intervals, p-values and verdicts.
 
-import { createHash } from 'node:crypto'
 import { InvalidParameter } from '../core/errors.js'
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../core/language/as-field.js'
 import { type Day, formatDay, parseDay } from '../core/model/day.js'
@@ -11,6 +10,7 @@ import type { EventFilter, Family } from '../core/params/studies.js'
 import type { Trial, TrialKind, TrialQuestion, Trials } from '../core/source.js'
 import { benjaminiHochberg } from '../core/statistics/selection.js'
 import { LEVEL } from '../core/statistics/verdict.js'
+import { sha256 } from './sha256.js'
 
 /** The identity of a combination: its question, its tickers, and the date range of its data. */
 export interface CellSpec {
@@ -22,23 +22,34 @@ export interface CellSpec {
   last: Day | null
 }
 
+/** The result of a cell. */
+type CellFound = Pick<Trial, 'p' | 'test' | 'sharpe'>
+
 /** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
-export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
-  const { horizon, ...question } = hashedDocument(spec)
-  const { first, last, filter } = spec
-  return {
-    hash: hashOf({ ...question, horizon }),
-    spec: inWords(spec),
+export function cellTrial({ horizon, ...question }: CellSpec, found: CellFound): Trial {
+  const [trial] = cellTrials(question, [{ horizon, ...found }])
+  return trial!
+}
+
+/** The cells of one question, which differ only in their windows, as the trial log keeps them. */
+export function cellTrials(
+  question: Omit<CellSpec, 'horizon'>,
+  cells: readonly (CellFound & { horizon: number })[],
+): Trial[] {
+  const document = hashedDocument(question)
+  const questionHash = hashOf({ ...document, kind: 'question' })
+  const { first, last, filter } = question
+  return cells.map(({ horizon, ...found }) => ({
+    hash: hashOf({ ...document, horizon }),
+    spec: inWords({ ...question, horizon }),
     ...found,
-    asked: { question: hashOf({ ...question, kind: 'question' }), timeframe: filter.timeframe, first, last },
-  }
+    asked: { question: questionHash, timeframe: filter.timeframe, first, last },
+  }))
 }
 
 /** Hashes JSON whose bytes only depend on the values: keys ascending, no spaces. */
 export function hashOf(document: object): string {
-  return createHash('sha256')
-    .update(JSON.stringify(withSortedKeys(document)))
-    .digest('hex')
+  return sha256(JSON.stringify(withSortedKeys(document)))
 }
 
 /** The same JSON value with the keys of every object ascending. A replacer would be called for each ticker. */
@@ -51,10 +62,10 @@ function withSortedKeys(value: unknown): unknown {
 }
 
 /**
- * The document of a combination that is hashed. Its keys never change, so that a combination noted by an older version
- * has the same hash.
+ * The document of a combination that is hashed, without the window. Its keys never change, so that a combination noted
+ * by an older version has the same hash.
  */
-function hashedDocument({ tickers, filter, horizon, first, last }: CellSpec) {
+function hashedDocument({ tickers, filter, first, last }: Omit<CellSpec, 'horizon'>) {
   const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, lag, after, before } = filter
   return {
     kind: 'cell',
@@ -70,7 +81,6 @@ function hashedDocument({ tickers, filter, horizon, first, last }: CellSpec) {
     ...(lag === undefined ? {} : { lag }),
     after: after === null ? null : parseDay(after),
     before: before === null ? null : parseDay(before),
-    horizon,
     first,
     last,
   }

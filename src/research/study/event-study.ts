@@ -21,7 +21,7 @@ import {
 import { sum } from '../../core/statistics/moments.js'
 import { judgeTogether } from '../../core/statistics/verdict.js'
 import { canStartThreads, inOrder, SecondThread } from '../../data/threads.js'
-import { type CellSpec, cellTrial, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
+import { cellTrials, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { bandPathOf, type ModelledEvent, modelledEvents, pathComputer } from './abnormal.js'
 import {
   bySeverity,
@@ -53,7 +53,7 @@ export async function eventStudy(
   const { material, path, band_paths, cells } = await readAndCompute(source, query, step)
   const { subjects } = material
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  const ownTrials = cells.map(cell => trialOf(query, range, cell))
+  const ownTrials = trialsOf(query, range, cells)
   const logState = await noteAndCompare(trials, 'cell', ownTrials, query.family ?? 'ledger')
   const windows = withVerdicts(
     cells.map(({ window }) => window),
@@ -282,11 +282,13 @@ function describeStudy({ query, subjects, asOf }: Material, range: Range) {
   }
 }
 
-/** The trial that the log notes for one window. @param range of the base bars */
-function trialOf({ tickers, filter }: StudyQuery, range: Range, { window, sharpe }: Cell) {
-  const spec: CellSpec = { tickers: [...new Set(tickers)], filter, horizon: window.horizon, ...range }
-  const { p, test } = window.tests[0]!
-  return cellTrial(spec, { p, test, sharpe })
+/** The trials that the log notes, one a window. @param range of the base bars */
+function trialsOf({ tickers, filter }: StudyQuery, range: Range, cells: readonly Cell[]): Trial[] {
+  const results = cells.map(({ window: { horizon, tests }, sharpe }) => {
+    const { p, test } = tests[0]!
+    return { horizon, p, test, sharpe }
+  })
+  return cellTrials({ tickers: [...new Set(tickers)], filter, ...range }, results)
 }
 
 /** Every event with its later returns, by date and then by ticker. */

@@ -4,7 +4,7 @@ import type { Context, PoolQuery } from '../../core/model/event.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
 import { ANY_EVENT, type EventFilter, type TallyGrouping } from '../../core/params/studies.js'
 import type { Trial } from '../../core/source.js'
-import { cellTrial } from '../trials.js'
+import { cellTrials } from '../trials.js'
 
 /**
  * The windows of a tally as trials: those of the equivalent study. A group without a value has no equivalent. Without
@@ -23,7 +23,10 @@ export function trialsOf(
       filter: filterOf(query, by, value),
       ...rangeOf(days),
     }
-    return windows.map(horizon => cellTrial({ ...spec, horizon }, { p: null, test: null, sharpe: null }))
+    return cellTrials(
+      spec,
+      windows.map(horizon => ({ horizon, p: null, test: null, sharpe: null })),
+    )
   })
 }
 
