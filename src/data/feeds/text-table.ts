@@ -228,12 +228,15 @@ class Scanner {
   #findFields(from: number, end: number): number {
     const { bytes } = this.#row
     const delimiter = this.#delimiter
+    // Most bytes are digits, which are above these.
+    const highestSign = Math.max(delimiter, QUOTE, SPACE)
     let count = 0
     let start = from
     let blank = true
-    for (let i = from; i <= end; i++) {
-      const byte = i === end ? delimiter : bytes[i]!
-      if (byte === delimiter) {
+    for (let i = from; i < end; i++) {
+      const byte = bytes[i]!
+      if (byte > highestSign) blank = false
+      else if (byte === delimiter) {
         this.#setField(count++, start, i)
         start = i + 1
         blank = true
@@ -245,6 +248,8 @@ class Scanner {
         start = i + 1
       } else if (byte !== SPACE) blank = false
     }
+    // A quote that closes at the end leaves no field after it.
+    if (start <= end) this.#setField(count++, start, end)
     return count
   }
 
