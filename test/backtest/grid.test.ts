@@ -128,17 +128,6 @@ describe('a grid', () => {
     expect(found.validation!.test!.statistics.total_return).toBeCloseTo(test!.statistics.total_return!, 12)
   })
 
-  it('walks forward, choosing anew for each test', async () => {
-    const { validation } = await run({ walk_forward: 'train=300,test=150' })
-    expect(validation!.kind).toBe('walk_forward')
-    expect(validation!.folds.filter(({ role }) => role === 'test')).toHaveLength(4)
-    for (const { role, chosen, statistics } of validation!.folds) {
-      // One part has nothing to choose by: no strategy trades in it.
-      if (chosen !== null) expect(validation!.candidates).toContain(chosen)
-      else if (role === 'train') expect(statistics.sharpe).toBeNull()
-    }
-  })
-
   it('has neighbours one step along one axis, and is as smooth as they go with them', async () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 }), lengths => {

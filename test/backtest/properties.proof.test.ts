@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
-import type { Backtest, Trade } from '../../src/research/backtest/result.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { forwardReturns } from '../../src/research/study/signals.js'
-import { firstInQuick, notInQuick } from '../support/full.js'
+import { firstInQuick } from '../support/full.js'
 import { barsIn } from '../support/source.js'
 import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
@@ -163,63 +163,5 @@ describe('B4: a signal on every bar, held for one', () => {
       bars.slice(2).reduce((product, [open, , , close]) => (product * close) / open, 1),
       12,
     )
-  })
-})
-
-describe('B5: what was closed before a day', () => {
-  it('is the same when the bars end on it', async () => {
-    const cut = 450
-    const earlier = seriesMarket(SERIES, cut)
-    const last = SERIES[TICKERS[0]!]!.days[cut - 1]!
-    for (const fill of FILLS)
-      for (const exit of Object.values(RULES)) {
-        const then = await run({ fill, exit }, earlier)
-        const now = await run({ fill, exit })
-        const closed = ({ trades }: Backtest): Trade[] =>
-          trades.filter(trade => trade.exit !== 'open' && trade.exit_date <= formatDay(last))
-        expect(closed(then)).toEqual(closed(now))
-        expect(then.equity).toEqual(now.equity.slice(0, then.equity.length))
-      }
-  })
-})
-
-describe('B14: excursions and fills', () => {
-  it('reach at least as far as the return of a hold or a change of band', async () => {
-    await everyKind((found, what) => {
-      for (const trade of found.trades) {
-        if (!['hold', 'leave', 'on'].includes(trade.exit)) continue
-        expect(trade.mfe, what).toBeGreaterThanOrEqual(Math.max(0, trade.gross))
-        expect(trade.mae, what).toBeLessThanOrEqual(Math.min(0, trade.gross))
-      }
-    })
-  })
-
-  it('are at the stop or worse, at the target or better', async () => {
-    for (const side of SIDES) {
-      const found = await run({ side, exit: { hold: 15, stop: 0.03, target: 0.05 } })
-      const of = (exit: string): Trade[] => found.trades.filter(trade => trade.exit === exit)
-      expect(of('stop').length).toBeGreaterThan(20)
-      expect(of('target').length).toBeGreaterThan(20)
-      for (const { gross } of of('stop')) expect(gross).toBeLessThanOrEqual(-0.03 + 1e-12)
-      for (const { gross } of of('target')) expect(gross).toBeGreaterThanOrEqual(0.05 - 1e-12)
-    }
-  })
-})
-
-describe('what became of the signals', () => {
-  notInQuick('adds up to all of them', async () => {
-    for (const overlap of ['skip', 'allow', 'extend'])
-      await everyKind(
-        ({ signals, trades, skipped }, what) => {
-          const { total, closed, open, pending, extended } = signals
-          expect(
-            Object.values(signals.skipped).reduce((sum, n) => sum + n, 0),
-            what,
-          ).toBe(skipped.length)
-          expect(closed + open, what).toBe(trades.length)
-          expect(closed + open + pending + extended + skipped.length, what).toBe(total)
-        },
-        { overlap, portfolio: { max_positions: 2 } },
-      )
   })
 })

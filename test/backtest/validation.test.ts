@@ -121,11 +121,6 @@ describe('walk-forward', () => {
     })
   })
 
-  it('counts a strategy that is one of its candidates once', async () => {
-    const { trials } = await run({ walk_forward: WALK, candidates: [holding(10), holding(5)] })
-    expect(trials.run).toBe(2)
-  })
-
   it('names what candidates differ in, and warns of parts that choose on few trades', async () => {
     const candidates = [holding(5), holding(5, { costs: { bps: 9 } })]
     const { validation, warnings } = await run({ walk_forward: WALK, candidates, min_trades: 1000 })

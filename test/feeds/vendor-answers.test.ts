@@ -73,17 +73,6 @@ const SAMPLES: Sample[] = [
     ],
   },
   {
-    vendor: 'Alpaca, one symbol',
-    origin: 'the same',
-    name: 'bars.json',
-    content: {
-      bars: { 'BRK.B': [{ c: 2, h: 3, l: 1, o: 2, t: '2022-07-05T04:00:00Z', v: 9 }] },
-      next_page_token: null,
-    },
-    format: 'alpaca',
-    bars: ['BRK.B 2022-07-05 2 3 1 2 9'],
-  },
-  {
     vendor: 'Binance, klines as JSON',
     origin: 'developers.binance.com, GET /api/v3/klines (its example, whose week is made a day)',
     name: 'ETHBTC.json',
@@ -187,19 +176,6 @@ const SAMPLES: Sample[] = [
     },
     format: 'nasdaq data link',
     bars: ['FB 2018-03-27 156.31 162.85 150.75 152.19 76787884'],
-  },
-  {
-    vendor: 'Nasdaq Data Link, data without a volume',
-    origin: 'the same, of an index',
-    name: 'NDX.json',
-    content: {
-      dataset_data: {
-        column_names: ['Date', 'Open', 'High', 'Low', 'Close'],
-        data: [['2018-03-27', 156.31, 162.85, 150.75, 152.19]],
-      },
-    },
-    format: 'nasdaq data link',
-    bars: ['NDX 2018-03-27 156.31 162.85 150.75 152.19 NaN'],
   },
   {
     vendor: 'Nasdaq Data Link, a table',

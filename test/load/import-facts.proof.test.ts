@@ -43,21 +43,6 @@ describe('the same store comes of', () => {
     expect(await verify(single, { deep: true })).toEqual([])
   })
 
-  it('facts in pieces, and given twice', async () => {
-    const [ticker] = TICKERS
-    const whole = await eventsOf(await loadedStore([ticker!]))
-    const pieces = await emptyImporter()
-    await pieces.put([sourced(ticker!)])
-    for (const facts of ticker!.facts) {
-      const half = Math.ceil(facts.records.length / 2)
-      await pieces.putFacts([{ ...facts, records: facts.records.slice(half) } as TickerFacts], SOURCE)
-      await pieces.putFacts([{ ...facts, records: facts.records.slice(0, half) } as TickerFacts], SOURCE)
-    }
-    const again = await pieces.putFacts(ticker!.facts, SOURCE)
-    for (const { added, replaced } of again) expect(added + replaced).toBe(0)
-    expect(await eventsOf(pieces.store)).toEqual(whole)
-  })
-
   it('removing a ticker, and never having had it', async () => {
     const six = await eventsOf(await loadedStore(TICKERS.slice(1)))
     const importer = await emptyImporter()

@@ -3,7 +3,6 @@ import type { OversoldPage } from '../../src/core/model/event.js'
 import {
   type EarningsResult,
   type Facts,
-  factsKnownBy,
   factsOf,
   NO_FACTS,
   type Report,
@@ -74,14 +73,6 @@ export function randomMarket(seed: number, form: MarketForm): Given[] {
     { ...first!, ticker: 'TWIN', facts: NO_FACTS },
     { ...second!, ticker: 'MULT', bars: multiple, facts: NO_FACTS },
   ]
-}
-
-/** The bars and facts of one day's end, and nothing later. */
-export function cutAt(market: readonly Given[], date: string): Given[] {
-  const day = parseDay(date)!
-  return market
-    .map(one => ({ ...one, bars: one.bars.filter(bar => bar.date <= date), facts: factsKnownBy(one.facts, day) }))
-    .filter(({ bars }) => bars.length > 0)
 }
 
 export async function marketStore(market: readonly Given[], folder?: string): Promise<Store> {

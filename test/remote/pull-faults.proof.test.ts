@@ -8,7 +8,6 @@ import type { BandEvent, EventsQuery, SeriesKey } from '../../src/core/model/eve
 import type { Tier } from '../../src/core/model/terms.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { grantedFields } from '../../src/core/tiers.js'
-import { haveGaps } from '../../src/data/store/pages.js'
 import type { Store } from '../../src/data/store/store.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
@@ -132,26 +131,6 @@ describe('a report', () => {
     }
     expect(seen.added).toBeGreaterThan(500)
     expect(seen.changed).toBeGreaterThan(20)
-  })
-})
-
-describe('a run that was killed', () => {
-  it('goes on with a series whose pages were of two days', async () => {
-    const store = emptyStore()
-    const source = new Source(market, { asOf: '2024-02-28' })
-    // The second is not reached: the run is not over.
-    const both = [RSI, { ...RSI, field: 'macd_state' }]
-    source.answers = 1
-    await pull(store, source, both, { maxCredits: 100 })
-    source.asOf = '2024-02-29'
-    source.answers = Number.POSITIVE_INFINITY
-    const mend = killedAt(store, ({ kept }) => (haveGaps(kept) ? 'after' : null))
-    await pull(store, source, both, { maxCredits: 100 })
-    expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'mixed' })
-    mend()
-    const { series } = await pull(store, source, both)
-    expect(series.find(({ field }) => field === 'rsi_zone')).toMatchObject({ outcome: 'updated', credits: 1 })
-    expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'complete', as_of: '2024-02-29' })
   })
 })
 

@@ -1,8 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
 import type { Series } from '../../src/core/model/series.js'
 import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
-import { notInQuick } from '../support/full.js'
 
 const END = parseDay('2024-11-15')!
 
@@ -82,10 +81,6 @@ describe('the simulated calendar', () => {
 describe('simulated bars', () => {
   // Statistics of 50 tickers over ten years of one seed. Bounds on each ticker are wide, for a ticker is a small sample.
   const tickers = [...simulatedTickers(optionsOf({ count: 50, bars: 2500 }))]
-  let returns: number[][]
-  beforeAll(() => {
-    returns = tickers.map(({ bars }) => returnsOf(bars))
-  })
 
   it('are good rows in whole cents, with open and close within low and high', () => {
     for (const { ticker, bars } of [...tickers, ...simulatedTickers(optionsOf({ count: 5, bars: 5000, seed: 9 }))]) {
@@ -94,60 +89,6 @@ describe('simulated bars', () => {
         faults.filter(fault => fault !== null),
         ticker,
       ).toEqual([])
-    }
-  })
-
-  it('stay within sane prices', () => {
-    for (const { ticker, bars } of tickers) {
-      expect(Math.min(...bars.low), ticker).toBeGreaterThan(0.5)
-      expect(Math.max(...bars.high), ticker).toBeLessThan(20_000)
-    }
-  })
-
-  it('have returns with fat tails', () => {
-    for (const r of returns) expect(kurtosis(r)).toBeGreaterThan(4)
-  })
-
-  notInQuick('have volatility clusters: the size of a move lasts, its direction does not', () => {
-    const sizes = returns.map(r => r.map(Math.abs))
-    expect(median(sizes.map(s => lagged(s, 1)))).toBeGreaterThan(0.1)
-    expect(median(sizes.map(s => lagged(s, 10)))).toBeGreaterThan(0.05)
-    expect(Math.abs(median(returns.map(r => lagged(r, 1))))).toBeLessThan(0.05)
-    for (const r of returns) expect(Math.abs(lagged(r, 1))).toBeLessThan(0.2)
-  })
-
-  notInQuick('move together within a seed, and not across seeds', () => {
-    const other = [...simulatedTickers(optionsOf({ count: 50, bars: 2500, seed: 2 }))].map(({ bars }) =>
-      returnsOf(bars),
-    )
-    for (const [i, r] of returns.entries()) {
-      const rest = returns.filter((_, j) => j !== i)
-      expect(correlation(r, averageOf(rest))).toBeGreaterThan(0.1)
-      expect(Math.abs(correlation(r, averageOf(other)))).toBeLessThan(0.1)
-    }
-    expect(median(returns.map(r => correlation(r, averageOf(returns))))).toBeGreaterThan(0.4)
-  })
-
-  it('gap overnight, by less than they move in the session', () => {
-    for (const { bars } of tickers) {
-      const gaps = Array.from(bars.open)
-        .slice(1)
-        .map((open, i) => Math.log(open / bars.close[i]!))
-      const sessions = Array.from(bars.close)
-        .slice(1)
-        .map((close, i) => Math.log(close / bars.open[i + 1]!))
-      const share = variance(gaps) / (variance(gaps) + variance(sessions))
-      expect(share).toBeGreaterThan(0.1)
-      expect(share).toBeLessThan(0.4)
-    }
-  })
-
-  it('trade volumes that last and that rise with the size of the move', () => {
-    for (const [i, { bars }] of tickers.entries()) {
-      const volume = Array.from(bars.volume, Math.log)
-      expect(correlation(returns[i]!.map(Math.abs), volume.slice(1))).toBeGreaterThan(0.15)
-      expect(lagged(volume, 1)).toBeGreaterThan(0.4)
-      expect(Math.abs(skewness(volume))).toBeLessThan(1)
     }
   })
 })
@@ -178,50 +119,4 @@ function faultOf({ open, high, low, close, volume }: Series, i: number): string 
   if (!prices.every(price => Math.abs(price * 100 - Math.round(price * 100)) < 1e-6)) return 'a fraction of a cent'
   if (high[i]! < Math.max(open[i]!, close[i]!) || low[i]! > Math.min(open[i]!, close[i]!)) return 'a price out of range'
   return Number.isInteger(volume[i]!) && volume[i]! > 0 ? null : 'a volume that is no whole number above 0'
-}
-
-function returnsOf({ close }: Series): number[] {
-  return Array.from(close)
-    .slice(1)
-    .map((price, i) => Math.log(price / close[i]!))
-}
-
-function averageOf(series: number[][]): number[] {
-  return series[0]!.map((_, i) => series.reduce((sum, values) => sum + values[i]!, 0) / series.length)
-}
-
-function mean(values: number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-function moment(values: number[], order: number): number {
-  const centre = mean(values)
-  return mean(values.map(value => (value - centre) ** order))
-}
-
-function variance(values: number[]): number {
-  return moment(values, 2)
-}
-
-function skewness(values: number[]): number {
-  return moment(values, 3) / variance(values) ** 1.5
-}
-
-function kurtosis(values: number[]): number {
-  return moment(values, 4) / variance(values) ** 2
-}
-
-function correlation(x: number[], y: number[]): number {
-  const mx = mean(x)
-  const my = mean(y)
-  const products = x.map((value, i) => (value - mx) * (y[i]! - my))
-  return mean(products) / Math.sqrt(variance(x) * variance(y))
-}
-
-function lagged(values: number[], lag: number): number {
-  return correlation(values.slice(lag), values.slice(0, -lag))
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }

@@ -64,15 +64,6 @@ describe('Random', () => {
     expect(tenOf(0xffffffff)).toEqual(tenOf(-1))
   })
 
-  it('takes the uniform from the top 27 bits of one word and the top 26 of the next', () => {
-    const random = new Random(3)
-    const same = new Random(3)
-    for (let i = 0; i < 100; i++) {
-      const bits = BigInt(same.word() >>> 5) * 2n ** 26n + BigInt(same.word() >>> 6)
-      expect(random.uniform()).toBe(Number(bits) / 2 ** 53)
-    }
-  })
-
   it('draws every integer below n about equally often, and none else', () => {
     const random = new Random(5)
     const counts = new Array<number>(7).fill(0)

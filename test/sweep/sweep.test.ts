@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
 import { FIELDS } from '../../src/core/fields/index.js'
@@ -282,35 +281,6 @@ describe('a sweep', () => {
     })
     clearInterval(timer)
     expect(Math.min(turns, told)).toBeGreaterThan(1)
-  })
-})
-
-const p = fc.oneof(
-  fc.constant(null),
-  fc.integer({ min: 1, max: 1000 }).map(n => n / 1000),
-)
-
-describe('corrected p-values', () => {
-  it('do not depend on the order of looks, nor fall by a look without a p', () => {
-    fc.assert(
-      fc.property(
-        fc.array(p, { minLength: 1, maxLength: 30 }),
-        fc.array(p, { maxLength: 10 }),
-        fc.constantFrom('bh', 'by', 'holm', 'none'),
-        (own, others, adjustment) => {
-          const q = correctedPs(own, others, adjustment)
-          expect(correctedPs(own.toReversed(), others.toReversed(), adjustment).reverse()).toEqual(q)
-          const more = correctedPs(own, [...others, null], adjustment)
-          own.forEach((value, i) => {
-            if (value === null) expect(q[i]).toBe(null)
-            else {
-              expect(q[i]!).toBeGreaterThanOrEqual(value)
-              expect(more[i]!).toBeGreaterThanOrEqual(q[i]!)
-            }
-          })
-        },
-      ),
-    )
   })
 })
 

@@ -158,13 +158,6 @@ describe('a tally', () => {
       expect(row.returns).toMatchObject({ n: 0, mean: null })
     })
   })
-
-  it('is plain JSON', async () => {
-    const bands = await local()
-    const result = await tally(bands, DAILY)
-    expect(JSON.parse(JSON.stringify(result))).toEqual(result)
-    expect(result.schema).toBe('bands.tally/2')
-  })
 })
 
 function sum(values: number[]): number {

@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Busy, ConfigError } from '../../../src/core/errors.js'
-import { openPostgresAccounts } from '../../../src/server/accounts/postgres/accounts.js'
 import { parseAddress } from '../../../src/server/accounts/postgres/address.js'
 import { Database, keepPrepared } from '../../../src/server/accounts/postgres/connection.js'
-import { chargeOf, iso, NOON } from '../../contracts/accounts.js'
-import { draws, FULL } from '../../support/full.js'
+import { FULL } from '../../support/full.js'
 import { describePgBouncer, Pooler } from '../../support/pgbouncer.js'
 import { clusterForAll } from '../../support/postgres.js'
 
@@ -33,29 +31,6 @@ describePgBouncer('through a real PgBouncer', () => {
       const often = keepPrepared('SELECT count(*) AS named FROM pg_prepared_statements')
       const found = await Promise.all(Array.from({ length: 40 }, () => database.query(often)))
       expect(found).toEqual(found.map(() => [{ named: 0 }]))
-    })
-
-    it('three nodes charge accounts exactly', async () => {
-      const pooler = await begun(settings, new URL(await cluster.current.createDatabase()).pathname.slice(1))
-      const address = parseAddress('accounts', pooler.url('bands'), pooler.env)
-      const first = await openPostgresAccounts(address, { create: true })
-      const nodes = [first, await openPostgresAccounts(address), await openPostgresAccounts(address)]
-      onTestFinished(async () => void (await Promise.all(nodes.map(node => node.close()))))
-      const owners = await Promise.all(['ann', 'bob', 'cy'].map(owner => first.create(owner, 'pro', iso(NOON))))
-      const rounds = draws(40)
-      await Promise.all(
-        nodes.map(async node => {
-          for (let round = 0; round < rounds; round++)
-            await node.charge(owners.flatMap(owner => [chargeOf(owner, PLENTY), chargeOf(owner, PLENTY)]))
-        }),
-      )
-      for (const owner of owners) expect((await first.usedCredits(owner.id, NOON)).day).toBe(6 * rounds)
-      expect(await first.reconcile()).toEqual({
-        rows: 18 * rounds,
-        requests: 18 * rounds,
-        credits: 18 * rounds,
-        discrepancies: [],
-      })
     })
   })
 
@@ -95,5 +70,3 @@ describePgBouncer('through a real PgBouncer', () => {
     await vi.waitFor(async () => expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]), 60_000)
   })
 })
-
-const PLENTY = { limits: { day: 1e6, hour: 1e6 } }

@@ -20,16 +20,6 @@ describePostgres('several processes with accounts in one database', () => {
     return { url, accounts, program: await bundled('test/store/charging-process.ts', temporaryFolder()) }
   }
 
-  it('spend a limit to exactly the limit, whichever process is faster', async () => {
-    const { url, accounts, program } = await withProgram()
-    const processes = ['a', 'b', 'c'].map(name => started(program, [url, name, '1000', String(NOON)]))
-    expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0, 0])
-    const acknowledged = processes.flatMap(({ lines }) => lines())
-    expect(acknowledged).toHaveLength(1_000)
-    expect(new Set(acknowledged).size).toBe(1_000)
-    expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
-  })
-
   it(`keep every charge that was acknowledged when the database is killed under them, ${ROUNDS} rounds`, async () => {
     const { url, accounts, program } = await withProgram()
     const processes = ['a', 'b', 'c'].map(name => started(program, [url, name, '99999999', String(NOON)]))
