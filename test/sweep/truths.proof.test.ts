@@ -8,8 +8,8 @@ import { fairRejections, nullMarket, type Walk } from '../support/null-markets.j
 import { asked } from './support/market.js'
 
 /*
- * On prices that nothing foretells: what a backtest is judged by, and what judges the best of many. Sharpe ratios are held
- * against 0, so that these walks have no drift; those of volatility with falls stand in test/levels. The seed is the day on which this was written.
+ * What judges the best of many on prices that nothing foretells. These walks have no drift; those of volatility with falls,
+ * and what a single backtest is judged by, are in test/levels. The seed is the day on which this was written.
  */
 const SEED = 20261121
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
