@@ -142,18 +142,20 @@ abstract class Studies extends Pages {
   ): Promise<Found & OwnFields> {
     checkOptions('ways', options, { step: checkFunction })
     const market = await this.#prices()
-    return this.withDefinitions(params, await this.#counted(trials => work(market, { ...options, trials })))
+    return this.withDefinitions(params, await this.#askWithTrialLog(trials => work(market, { ...options, trials })))
   }
 
   /** Tallies of a server are not counted, because a server's events need no local data. */
   protected withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found> {
-    return this.isServer ? ask(null) : this.#counted(ask)
+    return this.isServer ? ask(null) : this.#askWithTrialLog(ask)
   }
 
   /** Runs a question with the trial log, which counts its trials. */
-  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+  async #askWithTrialLog<Found extends { warnings: string[] }>(
+    ask: (trials: Trials | null) => Promise<Found>,
+  ): Promise<Found> {
     const { withCountedTrials } = await import('../research/trials.js')
     return withCountedTrials(await this.#ledger(), ask)
   }
@@ -179,7 +181,6 @@ abstract class Studies extends Pages {
   /** Prices, and bands on them. */
   protected abstract market(): Promise<PricedSource>
 
-  /** Whether a server answers. */
   protected abstract readonly isServer: boolean
 
   /** The trial log; null when trials are not counted. */
@@ -363,7 +364,6 @@ interface OpenedAs {
   path?: string
   /** The bundled sample, into which nothing is written. */
   sample?: boolean
-  /** The tier of the caller; null: no tier. */
   tier?: Tier | null
   /** The database whose trial log is used; null: no trials are counted. */
   ledger?: DatabaseChoice | null
@@ -430,17 +430,17 @@ export class BandsClient extends Studies {
    */
   async fetch(tickers: readonly string[], options: Omit<FetchOptions, 'db'> & { from: string }) {
     const { fetchBars } = await import('./open/fetching.js')
-    return fetchBars(tickers, { ...options, ...this.#toWrite })
+    return fetchBars(tickers, { ...options, ...this.#writableDb })
   }
 
   /** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetch` does. */
   async update(tickers: readonly string[] | null = null, options: UpdateOptions = {}) {
     const { updateBars } = await import('./open/fetching.js')
-    return updateBars(tickers, { ...options, ...this.#toWrite })
+    return updateBars(tickers, { ...options, ...this.#writableDb })
   }
 
   /** The database that a fetch writes to. Throws InvalidParameter for the sample. */
-  get #toWrite(): { db: string } {
+  get #writableDb(): { db: string } {
     const { path, sample = false } = this.#opened
     if (path === undefined || sample)
       throw new InvalidParameter('the sample is open, into which nothing is loaded; fetchBars makes a database.', {

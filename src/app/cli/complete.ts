@@ -65,7 +65,6 @@ interface Line {
   command: Command | undefined
   /** The global options, and those of the known command. */
   options: readonly OptionSpec[]
-  /** The known fields. */
   fields: FieldSet
 }
 

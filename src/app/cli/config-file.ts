@@ -141,6 +141,7 @@ type Edit = readonly [path: string[], value: unknown]
 
 const EDIT_STYLE = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
 
+/** Applies edits to config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
 async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Promise<void> {
   const path = configPath(env)
   await changeFile(path, before => {
@@ -167,6 +168,7 @@ function parseSettings(file: JsonSource, members: ReadonlyMap<string, Node>): Sa
   return { values, positions }
 }
 
+/** Parses one member of `profiles`. Throws ConfigError. */
 function parseProfile(file: JsonSource, name: string, node: Node): Profile {
   if (!NAME.test(name)) throw file.faultAt(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
   const members = file.membersOf(node, ['url', 'tier'], 'setting of a profile')

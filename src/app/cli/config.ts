@@ -196,11 +196,11 @@ export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEn
   const path = ownFieldsPath(choice, env)
   // Most users have no own fields, and should not wait for the code that reads them.
   if (path === null) return BUILT_IN
-  const [{ ownFieldSet }, { readSmallFile: textOf }] = await Promise.all([
+  const [{ ownFieldSet }, { readSmallFile }] = await Promise.all([
     import('../../core/params/fields-file.js'),
     import('./formats.js'),
   ])
-  return ownFieldSet(await textOf(path), path)
+  return ownFieldSet(await readSmallFile(path), path)
 }
 
 /** All fields, or only the built-in ones if the file of the user's own is broken. For commands that do not need them. */

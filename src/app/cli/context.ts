@@ -22,7 +22,6 @@ export class Context {
   readonly format: Format | null
   /** The words after `bands`. */
   readonly argv: readonly string[]
-  /** The known fields. */
   readonly fields: FieldSet
   /** The exit code of a run that ends without an error. */
   exitCode = 0

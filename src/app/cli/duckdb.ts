@@ -136,6 +136,7 @@ export class SqlSession {
     }
   }
 
+  /** Yields the rows of a result in the blocks of DuckDB. Throws InvalidParameter for an error in the query. */
   async *#readBlocks(sql: string, result: DuckDBResult, names: readonly string[], types: readonly DuckDBType[]) {
     const convert = this.#converter()
     for (;;) {
@@ -151,6 +152,7 @@ export class SqlSession {
     }
   }
 
+  /** The ids of DuckDB's number types: whole numbers, and all others. */
   #numberTypes() {
     const { DuckDBTypeId: id } = this.#duckDb
     const INTEGERS = new Set([

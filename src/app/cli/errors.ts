@@ -51,7 +51,6 @@ import { linesText, paintFor, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
 
-/** The exit code of each error. */
 export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_parameter: 2,
   not_found: 3,

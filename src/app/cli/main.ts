@@ -19,16 +19,14 @@ import { Context, Stopped } from './context.js'
 import { type Format, QUESTION_OUTPUTS } from './output.js'
 import { ClosedPipe, processWorld, type World, widthOf } from './world.js'
 
-/**
- * Runs argv without node and script, and returns the exit code. Every error ends here, and only here a code is decided.
- */
+/** Runs the words after `bands`, and returns the exit code. It reports every error, and never throws. */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
   const run: { context?: Context } = {}
   const code = await runLine(argv, world, run).catch(error => exitCodeOf(error, argv, world, run.context))
   try {
     await run.context?.close()
   } catch (error) {
-    // After an earlier error, a closed reader or a lost lock changes nothing.
+    // Of the errors of closing, only a lost file matters, and only if the command itself had no error.
     if (code === 0 && error instanceof FileLost) return exitCodeOf(error, argv, world, run.context)
   }
   return code

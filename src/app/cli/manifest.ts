@@ -54,6 +54,7 @@ export interface NamedFolder {
   option: 'write' | 'folder'
 }
 
+/** A folder by its name on the command line. @param option the option that names it */
 export function namedFolder(named: string, option: NamedFolder['option']): NamedFolder {
   return { path: resolve(named), named, option }
 }

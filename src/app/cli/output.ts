@@ -110,5 +110,4 @@ function isLong(value: unknown): value is Iterable<unknown> {
 /** How an answer is written. */
 export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'parquet'
 
-/** The output formats of every question. */
 export const QUESTION_OUTPUTS: readonly Format[] = ['table', 'json', 'ndjson', 'csv']

@@ -173,6 +173,7 @@ interface TableExport {
 async function planJobs(local: Local, { table, columns, filter, layout, tickers }: TableExport): Promise<Job[]> {
   const sourceOf = await sourceHashes(local, columns, filter)
   const { partition_by, partitions } = layout
+  // The file that has the rows of a ticker; null if each year has a file.
   const pathOf = (ticker: string): string | null => {
     if (partition_by === 'year') return null
     if (partitions === null) return `${table}/ticker=${ticker}.parquet`

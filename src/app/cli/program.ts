@@ -79,7 +79,7 @@ function silentTree(): Tree {
     })
     .helpCommand(false)
     .showSuggestionAfterError(false)
-  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(withRequiredValue(new Option(flags)))
+  for (const [flags] of GLOBAL_OPTIONS) tree.addOption(parserOption([flags, ''], { isGlobal: true }))
   return tree
 }
 
@@ -97,15 +97,18 @@ async function loadCommand(node: Tree, name: string, tree: Tree, parsed: ParsedL
   })
 }
 
-/** An option for the parser. It refuses a second value, usually a mistake, unless the option takes a list. */
-function parserOption([flags, , times]: OptionSpec): Option {
-  const made = new Option(flags)
-  if (!made.required) return made
-  return made.argParser<string | string[]>((value, previous) => {
+/**
+ * An option for the parser. It refuses the next option as its value. A command's option also refuses a second value,
+ * usually a mistake, unless it takes a list; of a global option the last value counts.
+ */
+function parserOption([flags, , times]: OptionSpec, { isGlobal = false } = {}): Option {
+  const option = new Option(flags)
+  if (!option.required) return option
+  return option.argParser<string | string[]>((value, previous) => {
     if (isOption(value)) throw new CommanderError(2, MISSING_VALUE_CODE, `'${flags}'`)
     if (times === 'repeatable') return [...((previous as string[] | undefined) ?? []), value]
-    if (previous === undefined) return value
-    throw wrong(made.attributeName(), `${made.long} is given twice.`, { value })
+    if (previous === undefined || isGlobal) return value
+    throw wrong(option.attributeName(), `${option.long} is given twice.`, { value })
   })
 }
 
@@ -114,15 +117,6 @@ const isOption = (value: string): boolean => /^--[a-z]/i.test(value)
 
 /** The code of the parser's error for an option without its value. */
 const MISSING_VALUE_CODE = 'commander.optionMissingArgument'
-
-/** An option that refuses the next option as its value. */
-function withRequiredValue(made: Option): Option {
-  if (!made.required) return made
-  return made.argParser(value => {
-    if (isOption(value)) throw new CommanderError(2, MISSING_VALUE_CODE, `'${made.flags}'`)
-    return value
-  })
-}
 
 /**
  * The help that a line asks for. Throws InvalidParameter for a word that is no command.

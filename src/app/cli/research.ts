@@ -89,6 +89,7 @@ export async function outputFiles<Table extends string = never>(
   // Loaded on demand, as all that writes files and pages is: most questions write none.
   const { checkEnding, refuseMissingFolder } = await import('./formats.js')
   const takenPaths = new Set<string>()
+  // Checks a file and its path, and adds it to `files`.
   const reserve = async (option: string, name: Table | 'report', file: string): Promise<void> => {
     checkEnding(option, file, name === 'report' ? PAGE_ENDINGS : TABLE_ENDINGS)
     const path = resolve(file)

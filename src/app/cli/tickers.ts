@@ -182,6 +182,7 @@ async function symbolsOf(word: string, world: World): Promise<string[]> {
   throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
 }
 
+/** The text of `@FILE`, or of standard input for `-`. */
 async function readSymbols(word: string, world: World): Promise<string> {
   if (word === '-') {
     const { readSmallText, TOO_LONG } = await import('../../core/params/small-text.js')

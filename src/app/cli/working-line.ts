@@ -23,7 +23,6 @@ interface Typed {
   value: string | null
 }
 
-/** A line in its parts. */
 interface Line {
   name: string
   command: Command

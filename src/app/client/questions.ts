@@ -69,8 +69,8 @@ export abstract class Questions {
   }
 
   /**
-   * The newest events of several tickers, newest first, on one date by ticker; `limit` is how many of all of them. Of
-   * a database they have raw returns and percentiles.
+   * The newest events of several tickers together, at most `limit`: newest first, and those of one date in order of
+   * ticker. A database adds raw returns and percentiles.
    */
   async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
     const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
@@ -205,6 +205,7 @@ function definitionsIn(answer: object, fields: FieldSet): Record<string, string>
 /** Each named condition that a question uses, itself or by another condition: its text by its name; null if none. */
 function conditionsOf(params: object, { conditions }: FieldSet): Record<string, string> | null {
   const used = new Map<string, string>()
+  // Adds the conditions that a text names, itself or in the text of another one, or that a part of an object names.
   const walk = (value: unknown): void => {
     if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) walk(part)
     if (typeof value !== 'string') return

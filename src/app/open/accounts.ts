@@ -58,11 +58,16 @@ export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Ur
   return isPostgresUrl(text) ? { param, url: accountsValue(param, text) } : null
 }
 
-/** The PostgreSQL URL of the accounts. Throws InvalidParameter for a file. @param refusal the sentence for it */
-function requirePostgresUrl(choice: AccountsChoice, refusal: string): Url {
-  const at = accountsUrl(choice)
-  if (at !== null) return at
-  throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
+/**
+ * The functions that administer accounts in PostgreSQL, the address of these, and the command that makes an account.
+ * Throws InvalidParameter for accounts in a file. @param refusal the sentence for it
+ */
+async function loadAdmin(choice: AccountsChoice, refusal: string) {
+  const url = accountsUrl(choice)
+  if (url === null)
+    throw new InvalidParameter(refusal, { param: 'accounts', allowed: 'postgres://user@host:5432/database' })
+  const admin = await import('../../server/accounts/postgres/admin.js')
+  return { admin, address: parseAddress(url.param, url.url, choice.env), createCommand: createCommandFor(url) }
 }
 
 /**
@@ -75,7 +80,10 @@ async function openAccountsAt(
 ): Promise<Accounts> {
   // Loaded here, so that only users of PostgreSQL load its driver.
   const { openPostgresAccounts } = await import('../../server/accounts/postgres/accounts.js')
-  return openPostgresAccounts(parseAddress(at.param, at.url, env), { create: make, createCommand: createCommand(at) })
+  return openPostgresAccounts(parseAddress(at.param, at.url, env), {
+    create: make,
+    createCommand: createCommandFor(at),
+  })
 }
 
 /**
@@ -86,11 +94,10 @@ export async function accountsLayoutOf(
   choice: AccountsChoice,
   partitions?: number,
 ): Promise<{ accounts: string; partitions: number }> {
-  const at = requirePostgresUrl(choice, 'a layout is for accounts in PostgreSQL, and these are a file.')
-  const { partitionCount } = await import('../../server/accounts/postgres/admin.js')
-  const address = parseAddress(at.param, at.url, choice.env)
-  const options = { createCommand: createCommand(at), ...(partitions && { partitions }) }
-  return { accounts: address.location, partitions: await partitionCount(address, options) }
+  const refusal = 'a layout is for accounts in PostgreSQL, and these are a file.'
+  const { admin, address, createCommand } = await loadAdmin(choice, refusal)
+  const options = partitions === undefined ? { createCommand } : { createCommand, partitions }
+  return { accounts: address.location, partitions: await admin.partitionCount(address, options) }
 }
 
 /**
@@ -98,10 +105,9 @@ export async function accountsLayoutOf(
  * file, NotFound for missing accounts.
  */
 export async function accountsUpdatePlan(choice: AccountsChoice): Promise<UpdatePlan & { accounts: string }> {
-  const at = requirePostgresUrl(choice, 'a plan is for accounts in PostgreSQL, and these are a file.')
-  const { updatePlan } = await import('../../server/accounts/postgres/admin.js')
-  const address = parseAddress(at.param, at.url, choice.env)
-  return { accounts: address.location, ...(await updatePlan(address, { createCommand: createCommand(at) })) }
+  const refusal = 'a plan is for accounts in PostgreSQL, and these are a file.'
+  const { admin, address, createCommand } = await loadAdmin(choice, refusal)
+  return { accounts: address.location, ...(await admin.updatePlan(address, { createCommand })) }
 }
 
 /**
@@ -109,14 +115,13 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
  * for a file, NotFound for an unknown role.
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
-  const at = requirePostgresUrl(choice, 'rights are for accounts in PostgreSQL, and these are a file.')
-  const { grantAccounts } = await import('../../server/accounts/postgres/admin.js')
-  const address = parseAddress(at.param, at.url, choice.env)
-  await grantAccounts(address, role)
+  const refusal = 'rights are for accounts in PostgreSQL, and these are a file.'
+  const { admin, address } = await loadAdmin(choice, refusal)
+  await admin.grantAccounts(address, role)
   return address.location
 }
 
 /** The remedy for missing accounts. It names their URL if an option set it; a variable stays set. */
-function createCommand({ param, url }: Url): Remedy {
+function createCommandFor({ param, url }: Url): Remedy {
   return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }

@@ -126,9 +126,7 @@ export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | 
 
 /** As which tier, day and time a database is seen, with which fields, and by how many. */
 interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads' | 'cluster'> {
-  /** Wraps a store in a cache. */
   withCache?: ((store: Store) => Store) | undefined
-  /** The cache of derived records. */
   derived?: DerivedCache | undefined
 }
 

@@ -14,7 +14,6 @@ import type { Store } from '../../data/store/store.js'
 /** The name of the bundled sample, which is no file of a user. */
 export const SAMPLE = 'sample'
 
-/** Which database is meant. */
 export interface DatabaseChoice {
   /** The file of the database, or `sample`, the bundled one; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
@@ -23,7 +22,6 @@ export interface DatabaseChoice {
   notice?: ((sentence: string) => void) | undefined
 }
 
-/** Which accounts are meant. */
 export interface AccountsChoice extends DatabaseChoice {
   /** Their file, or a PostgreSQL URL (default: BANDS_ACCOUNTS, otherwise the file next to the database). */
   accounts?: string | undefined

@@ -29,11 +29,9 @@ export interface ScanData {
   numbers: FileNumbers | null
 }
 
-/** The result of a check. */
 export interface DataCheck {
   damages: Damage[]
   definitions: string
-  /** The number of tickers with bars. */
   tickers: number
 }
 
@@ -45,6 +43,7 @@ export function begin({ path, numbers }: ScanData): Handler {
   // Small questions go first when cores are scarce. Linux sets the priority of one thread; elsewhere it is the whole
   // process.
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  // Throws FileLost if the name now leads to another file than the server opened.
   const openChecked = (): Store => {
     const store = cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
     if (isSameFile(fileNumbers(path), numbers)) return store

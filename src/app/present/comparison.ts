@@ -216,6 +216,7 @@ function differencesSection(differences: Comparison['sharpe_differences']): Sect
   ])
 }
 
+/** `dip is ahead`: the verdict with the name of a strategy; empty if there is none. */
 function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][number], 'a' | 'b' | 'verdict'>): string {
   if (verdict === 'a is ahead') return `${a} is ahead`
   if (verdict === 'b is ahead') return `${b} is ahead`

@@ -71,7 +71,6 @@ export interface Paragraph {
   parts: readonly Part[]
 }
 
-/** A term and its text. */
 export type Fact = readonly [term: string, text: string]
 
 export type Tone = 'good' | 'bad' | 'faint' | 'strong'
@@ -184,7 +183,6 @@ export interface Cell {
   heat?: number
 }
 
-/** The head of a column. */
 export interface Heading {
   title: string
   /** Replaces the title in a narrow output. */
@@ -206,7 +204,6 @@ export interface Column<Row> extends Heading {
   value(row: Row): Content
   /** Its key in rows for machines. */
   key?: string
-  /** The tone of the value. */
   tone?(row: Row): Tone | undefined
   mark?(row: Row): string | undefined
   /** Omitted if every row is empty. */
@@ -299,7 +296,6 @@ export function describeList<Row extends object>(
   }
 }
 
-/** The cell of a row in a column. */
 function cellOf<Row>({ kind, value, tone, mark }: Column<Row>, row: Row): Cell {
   return { kind, content: value(row), tone: tone?.(row), mark: mark?.(row) }
 }
@@ -322,7 +318,6 @@ function hasContent(content: Content): boolean {
   return content !== null && content !== '' && content !== 0
 }
 
-/** An estimate and its interval. */
 export interface Estimate {
   label: string
   /** Next to the label, such as n. */

@@ -33,6 +33,7 @@ const MOST_LISTED = 30
 
 const QUIET_OUTCOMES: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])
 
+/** The columns of fetched tickers; the number of changed events only if a history was loaded again. */
 function fetchedColumns(fetched: readonly FetchedTicker[]): readonly Column<FetchedTicker>[] {
   const isReloaded = fetched.some(({ events_changed }) => events_changed !== null)
   return [
@@ -139,6 +140,7 @@ export function describeProviders(providers: readonly KnownProvider[]): Describe
   )
 }
 
+/** A vendor as a row of the list: whether its key is there, and how many calls it allows. */
 function providerRow({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
   const keyState = has_key ? 'there' : 'missing'
   const key = needs === 'nothing' ? 'not needed' : keyState

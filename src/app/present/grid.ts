@@ -51,7 +51,6 @@ import {
   withFullStop,
 } from './words.js'
 
-/** The kind and name of each statistic. */
 const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: string]>> = {
   sharpe: ['ratio', 'Sharpe ratio'],
   sortino: ['ratio', 'Sortino ratio'],

@@ -47,7 +47,6 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
   })
 }
 
-/** Each trade of a backtest. */
 export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
   const rows = [...trades].sort((a, b) => compareTexts(b.entry_date, a.entry_date) || compareTexts(a.ticker, b.ticker))

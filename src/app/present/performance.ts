@@ -276,7 +276,6 @@ function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitl
   return { title: `All data, first of ${more.length + 1} candidates (${first})` }
 }
 
-/** The title of each kind of validation. */
 export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
   split: 'Before and after the split',
   walk_forward: 'Walk-forward',
@@ -325,7 +324,6 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Sharpe', kind: 'ratio', spare: 0, value: ({ statistics }) => statistics.sharpe },
 ]
 
-/** A name with its years. */
 type Yearly = Pick<Benchmark, 'name' | 'years'>
 
 /** The years of several results: a chart of their returns, and a folded table that also has their drawdowns. */

@@ -17,7 +17,6 @@ import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
 import { compareTexts } from './words.js'
 
-/** The results that have a page. */
 export type PagedResult = PricedResult | Tally
 
 /** The results that need prices; a tally only needs stored ranks. */

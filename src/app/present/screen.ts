@@ -94,6 +94,7 @@ function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['close
 /** A column with the name that it has in CSV. */
 type KeyedColumn = Column<ScreenMatch> & { key: string }
 
+/** The columns of a screen. @param subjects the tested fields, each with a column @param isTallied adds later returns */
 function columnsOf(subjects: readonly string[], isTallied: boolean): readonly KeyedColumn[] {
   return [
     column('ticker'),
@@ -135,6 +136,7 @@ const TALLY_COLUMNS: readonly KeyedColumn[] = [
   { key: 'mean', title: 'Mean', kind: 'return', spare: 2, value: match => middleWindow(match)?.returns.mean ?? null },
 ]
 
+/** The middle window of a ticker's tally; undefined without one. */
 function middleWindow({ tally }: ScreenMatch) {
   return tally?.windows[Math.floor(tally.windows.length / 2)]
 }

@@ -62,6 +62,7 @@ export async function addBody(
 
 /** The same error without the key, which a vendor may have repeated in its answer. */
 function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
+  // The message begins with its place, which BadData adds again.
   return new BadData(place, vendor.withoutKey(message.slice(message.indexOf(': ') + 2)))
 }
 

@@ -10,7 +10,6 @@ import { secondsFor } from './pace.js'
 import { fetchedFrom, type Provider, sourceOf } from './provider.js'
 import { type Call, lastFinal, type Vendor } from './vendor.js'
 
-/** A request to one vendor. */
 export interface FetchRequest {
   tickers: readonly string[]
   /** Only bars after this day (default: the whole history). */
@@ -19,7 +18,6 @@ export interface FetchRequest {
   replace?: boolean
 }
 
-/** The result of a fetch for one ticker. */
 export interface FetchedTicker {
   ticker: string
   provider: string

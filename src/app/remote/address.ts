@@ -54,9 +54,9 @@ function withScheme(text: string): string[] {
   return /^[\w.[\]:-]+(\/[\w./-]*)?$/.test(text) && URL.canParse(`${scheme}://${text}`) ? [`${scheme}://${text}`] : []
 }
 
+/** The error for an address. Its value is repeated only if it cannot hold a password. */
 function urlError(message: Words, value: string, suggestions: string[] = []): InvalidParameter {
   const invalidValue: InvalidValue = { param: 'url' }
-  // What is before an @ may be a password.
   if (!value.includes('@')) invalidValue.value = value
   invalidValue.allowed = `an ${EXAMPLE}`
   if (suggestions.length > 0) invalidValue.suggestions = suggestions

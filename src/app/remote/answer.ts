@@ -132,6 +132,7 @@ class ErrorBody {
     this.#repeat = repeat
   }
 
+  /** A member; a text is safe to repeat. */
   value(name: string): unknown {
     const value = this.#members[name]
     return typeof value === 'string' ? this.#repeat(value) : value
@@ -377,6 +378,7 @@ function shapeFault(schema: Schema, document: unknown): string | null {
   return `${place === '' ? 'it' : place} ${issueText(issue)}`
 }
 
+/** The fault that zod reports, as the end of a sentence that begins with its place. */
 function issueText(issue: Issue): string {
   if (issue.path.at(-1) === 'date') return 'is not a calendar date'
   if (issue.code === 'invalid_type')

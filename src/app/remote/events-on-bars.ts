@@ -7,7 +7,6 @@ import { nameOf } from '../../data/store/pages.js'
 
 /** What the remarks need to know of the history of a field. */
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
-  /** The number of events. */
   events: number
   /** Whether an event has no stability. */
   unstable: boolean
@@ -23,6 +22,7 @@ interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
   /** By ticker, field and timeframe: queries may repeat. */
   const fieldHistories = new Map<string, FieldHistory>()
+  // The bands of a field on a ticker's bars. What the remarks need of its history is kept.
   const onBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
     const { states, withoutBar } = eventsOnDates(history, days)

@@ -49,7 +49,10 @@ export class Getter {
     this.#hooks = hooks
   }
 
-  /** The last attempt, with the wait that the vendor demands after it; its status is that of `statusOf`. Never throws. */
+  /**
+   * Tries until an answer is final. Returns the last attempt, its status judged by `statusOf`, and the wait that the
+   * vendor demands after it. Never throws.
+   */
   async get(url: string, options: GetOptions): Promise<{ tried: Attempt; wait: Wait | null }> {
     return tryUntilFinal(
       async () => {

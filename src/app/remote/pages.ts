@@ -130,7 +130,7 @@ function pagesBelow(
   return isUnchanged ? { rest: asOnePage(stored, from), restartReason: null } : startAgain('past')
 }
 
-/** The oldest `count` events as one page, which is never requested again. */
+/** The oldest `count` events of some pages as one page; a list without a page for 0. Without an ETag it is not revalidated. */
 function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const newest = events[0]

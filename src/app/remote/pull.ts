@@ -183,12 +183,8 @@ class PullWork {
     const { source, run } = this.#context
     const series = await this.#readSeries(item)
     const { startsAgain } = item
-    const earlierRefusal = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
-    if (earlierRefusal !== undefined) throw earlierRefusal
     const knownRange = startsAgain ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
-    if (this.#range !== null) refuseLowerTier(item, knownRange, this.#range)
-    if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY))
-      throw new CreditLimitReached()
+    this.#refuseRequest(item, knownRange)
     const before = nextBefore(series)
     const storedPage = startsAgain ? null : pageToRevalidate(series, before)
     const query: EventsQuery = { ...keyOf(item), limit: MAX_PAGE_EVENTS }
@@ -200,13 +196,21 @@ class PullWork {
     this.#creditsLeft = creditsLeftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
     if (page !== null) this.#countCredits(item, page)
-    const freshness =
-      page === null ? { etag: storedPage!.etag, as_of: asOf ?? storedPage!.as_of } : { etag, as_of: asOf }
-    const body = page ?? storedPage!.body
-    refuseLowerTier(item, knownRange, body.query_range)
     const pulled_at = this.#context.now().toISOString()
-    const newPage = { before, ...freshness, pulled_at, body }
+    const newPage =
+      page === null
+        ? { ...storedPage!, before, as_of: asOf ?? storedPage!.as_of, pulled_at }
+        : { before, etag, as_of: asOf, pulled_at, body: page }
+    refuseLowerTier(item, knownRange, newPage.body.query_range)
     await this.#storePage(item, series, addPage(series, newPage, { startsAgain }))
+  }
+  /** Throws a known refusal of the server, TierRestricted for a range that the key no longer has, or CreditLimitReached. */
+  #refuseRequest(item: PullItem, knownRange: string | undefined): void {
+    const earlierRefusal = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
+    if (earlierRefusal !== undefined) throw earlierRefusal
+    if (this.#range !== null) refuseLowerTier(item, knownRange, this.#range)
+    const { maxCredits = Number.POSITIVE_INFINITY } = this.#options
+    if (this.#credits + PAGE_COST > maxCredits) throw new CreditLimitReached()
   }
 
   #countCredits(item: PullItem, { query_range }: EventsPage): void {
@@ -260,11 +264,13 @@ class PullWork {
     return series
   }
 
+  /** The price of all pages that are still missing. */
   #creditsMissing(): Price {
     const unfinished = this.#items.filter(item => item.refusal === null && !item.complete)
     return sumPrices(unfinished.map(({ price }) => price))
   }
 
+  /** The report of the pull so far. @param stopped why it stopped; null at its end */
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
     const entries = new Map((await this.#context.pages.entries()).map(entry => [nameOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {

@@ -157,7 +157,7 @@ export class Remote implements Source {
     return { ...pages.at(-1)!, page: { ...firstPage.page, events, total_occurrences } }
   }
 
-  /** One page of events, of any band or of one: a credit, two with a context. */
+  /** Reads one page of events, of any band or of one. It costs a credit, or two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     refuseCondition(query, this.url)
     const page = await this.#askOnce(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))

@@ -17,7 +17,7 @@ export type SummaryPage = SnapshotPage | SnapshotsPage | EventsPage | StatsPage
 
 /**
  * Questions of a server about tickers, prices and the account. A server with only the specified paths refuses them as
- * not found. Each is sent as it was written, after it was read here.
+ * not found. Parameters are parsed here only to refuse wrong ones before a request; they are sent as written.
  */
 export class TickerPages {
   readonly #transport: Pick<Transport, 'ask'>

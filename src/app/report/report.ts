@@ -27,7 +27,7 @@ import { factList, table } from './table.js'
 /** One self-contained HTML document with style, script and data. Its content policy blocks everything else. */
 export function reportPage(description: Description, about: ReportAbout): string {
   const style = builtText('report.css')
-  const script = pageScript()
+  const script = pageScript('report.js')
   const { title, answer, kind, heading } = description
   const shown = description.sections.filter(({ on }) => isShown(on))
   const { document, omitted } = shortenDocument(description)
@@ -239,13 +239,13 @@ function shortenDocument({ document, long }: Description): { document: unknown; 
 }
 
 /** The hash of an inline style or script, as a content policy allows it. */
-function policyHash(text: string): string {
+export function policyHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }
 
-function pageScript(): string {
-  // This text would end a script element, even within a string.
-  return builtText('report.js').replaceAll('</script', '<\\/script')
+/** The text of a built script for a page, without the tag that would end its element, even within a string. */
+export function pageScript(name: string): string {
+  return builtText(name).replaceAll('</script', '<\\/script')
 }
 
 /**
@@ -275,7 +275,6 @@ export async function reportOf(
 export interface ReportAbout {
   /** The command line that made it. */
   command: string
-  /** The version of the program. */
   version: string
   /** The source of prices and bands, in words. */
   source: string

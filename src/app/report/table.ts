@@ -144,7 +144,6 @@ export function factList(facts: readonly Fact[], verbatim: readonly string[] = [
 `
 }
 
-/** The sign for an unknown number. */
 export const UNKNOWN_SIGN = '–'
 
 /** A value of a table, with the decimals that a page has room for. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { builtText } from '../../core/built.js'
 import { dataScript, Html, html } from '../../core/html.js'
+import { pageScript, policyHash } from '../report/report.js'
 import type { Form } from './forms.js'
 
 /** A page and its content policy. */
@@ -23,7 +23,7 @@ export interface PageStart {
 /** The page of the browser. Its script and style are known by their hashes; it asks this server only. */
 export function uiPage(first: PageStart): Page {
   const style = builtText('ui.css')
-  const script = builtText('ui.js').replaceAll('</script', '<\\/script')
+  const script = pageScript('ui.js')
   const policy = [
     "default-src 'none'",
     `script-src '${policyHash(script)}'`,
@@ -67,9 +67,4 @@ ${body}
 </body>
 </html>
 `.text
-}
-
-/** The hash of an inline style or script, as a content policy allows it. */
-function policyHash(text: string): string {
-  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }

@@ -320,7 +320,7 @@ async function logIn(context: Context) {
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
-/** Keeps the key of a vendor, only for its address. It is not checked: a check would be a call. */
+/** Reads and keeps the key of a vendor, only for its address. The key is not tried: that would use one of its calls. */
 async function providerLogin(context: Context, name: string): Promise<void> {
   const { config, world } = context
   const { env } = world
@@ -328,6 +328,7 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   const provider = providerNamed(name, await allProviders(providersPath(env)))
   if (provider.needs === 'nothing')
     throw wrong('provider', `${name} needs no key: bands fetch TICKER --from ${name}.`, { value: name })
+  // An unusable file is reported before the user types a key.
   await storedKeys(env)
   const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
   const key = keyOfFile?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))

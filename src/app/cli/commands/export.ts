@@ -146,7 +146,7 @@ async function exportFilter(context: Context, args: Args, what: string): Promise
   return { tickers: await tickersOf(context, args), fields, timeframes, bands, ...bounds, ...when }
 }
 
-/** The tickers of the words and options; empty means all. */
+/** The tickers of --tickers and --watch; empty, which means all, without them and with --all. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
   if (args.flag('all')) return []
   return tickersOfLine(context, args, [], async () => [])

@@ -141,11 +141,7 @@ function keyRow(entry: KeyEntry, now: Date) {
   return { identity, account: account.name, tier: account.tier, name, state, ...times }
 }
 
-/**
- * Shows a new key, the only time it is visible.
- *
- * @param replaced the key that it replaces
- */
+/** Shows a new key, the only time it is visible. @param replaced the key that it replaces; null for none */
 async function showNewKey(context: Context, key: string, entry: KeyEntry, replaced: KeyEntry | null): Promise<void> {
   const row = { key, ...keyRow(entry, context.world.now()) }
   const { account, tier, name } = row
@@ -155,7 +151,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const columns = Object.keys(row)
   await context.show({
     ...describeList(document, [row], [column('key'), column('identity')], { columns }),
-    // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
+    // A terminal shows the key on a line of its own: a narrow table would cut it.
     blocks: ({ words }) => (words ? null : [{ title: [account, tier, name, until], drawing: [key] }]),
   })
 }

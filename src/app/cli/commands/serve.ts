@@ -282,6 +282,7 @@ export class LogLines {
     while (this.#flushing !== null) await this.#flushing
   }
 
+  /** Writes the waiting lines in batches until there are none. */
   async #flush(): Promise<void> {
     while (this.#text !== '' && !this.#isReaderGone) {
       await sleep(BATCH_MS)
@@ -302,6 +303,7 @@ export class LogLines {
     this.#dropReason = why
   }
 
+  /** A log line with the number of dropped lines, which are then forgotten; empty if none was dropped. */
   #dropNotice(): string {
     if (this.#dropped === 0) return ''
     const message = `${this.#dropped} lines of the log were left out: ${this.#dropReason}`

@@ -61,11 +61,14 @@ const simulateCommand: Command = {
 async function writeSimulated(context: Context, options: SimulateOptions, folder?: string): Promise<void> {
   let madeTickers = 0
   const writeFacts = folder === undefined ? null : factWriter(folder)
-  const tickers = reportEach(simulatedTickers(options), ticker => {
-    context.step(() => `simulate  ${++madeTickers}/${options.count}`)
-    writeFacts?.(ticker.facts)
-  })
-  for (const chunk of outputChunks(tickers, context.format)) await context.out.write(chunk)
+  const tickers = function* (): Generator<SimulatedTicker> {
+    for (const ticker of simulatedTickers(options)) {
+      context.step(() => `simulate  ${++madeTickers}/${options.count}`)
+      writeFacts?.(ticker.facts)
+      yield ticker
+    }
+  }
+  for (const chunk of outputChunks(tickers(), context.format)) await context.out.write(chunk)
 }
 
 /** Loads simulated bars with their facts into the database, and shows the number of each. */
@@ -122,13 +125,6 @@ function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
     close: bars.close[i],
     volume: Number.isNaN(bars.volume[i]!) ? null : bars.volume[i],
   }))
-}
-
-function* reportEach<T>(items: Iterable<T>, each: (item: T) => void): Generator<T> {
-  for (const item of items) {
-    each(item)
-    yield item
-  }
 }
 
 /**

@@ -66,7 +66,6 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
   return [`next: ${quotedLine(['study', ticker, ...words, ...weekly])}`]
 }
 
-/** The filter for the present bands. */
 const BAND_FILTER = { band: NOW.band, since: NOW.since }
 
 const nowCommand: Command = {

@@ -174,13 +174,13 @@ function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, sty
 /** Shades of a heat map from the lightest to the darkest, so that it can be read without colour. */
 const SHADES = { unicode: ['·', '░', '▒', '▓', '█'], ascii: ['.', ':', '-', '+', '#'] }
 
+/** The text of a value. On a screen, a sign replaces the name of a performance band. */
 function valueText(kind: Kind, value: Value, { words, wide = false }: DrawStyle): string {
   if (value === null) return UNKNOWN
   if (typeof value === 'number') return NUMBER_FORMATS[kind](value)
   return kind === 'performance' && !words && !wide ? (OUTCOME_SIGNS.get(value) ?? value) : value
 }
 
-/** The sign for the outcome of a window. */
 const OUTCOME_SIGNS: ReadonlyMap<string, string> = new Map([
   ...PERFORMANCES.map((name, i): [string, string] => [name, SIGNS[i]!]),
   ['pending', '..'],

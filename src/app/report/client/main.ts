@@ -81,6 +81,7 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   const totalRows = Number(box.dataset.rows)
   let order: { column: number; isDescending: boolean } | null = null
 
+  // Draws the rows that pass the filter, in the chosen order.
   const show = (): void => {
     const matching = filterRows(table, form && filterOf(form))
     const rows = order === null ? matching : sortRows(table, matching, order.column, order.isDescending)

@@ -117,6 +117,7 @@ export class Plot {
     for (const plot of this.#group()) plot.#showRange(isFullRange ? plot.#fullRange : { from, to })
   }
 
+  /** Shows a range of x, and names it on the button that resets the zoom. */
   #showRange(extent: Extent): void {
     const { unit } = this.#chart.x
     const isFullRange = extent === this.#fullRange
@@ -196,6 +197,7 @@ export class Plot {
     return [Math.max(0, first), Math.max(0, last)]
   }
 
+  /** Listens to the pointer and keys: moving reads values, dragging zooms, a click chooses a case. */
   #listen(): void {
     const drawing = this.#drawing
     /** The x value at which a drag began; null without a drag. */
@@ -314,6 +316,7 @@ export class Plot {
     })
   }
 
+  /** Makes a name of the legend a button that hides and shows its part. */
   #makeToggle(item: HTMLElement, name: string): void {
     const button = element('button', 'toggle')
     button.type = 'button'

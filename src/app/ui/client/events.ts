@@ -67,6 +67,7 @@ let lastDrawn = ''
 
 /** The price chart with its buttons and legend. The library's chart is made once for its box, and then gets new content. */
 function chart({ question: { date, ticker, field, band } }: Page, shown: ChartContent) {
+  // Called by the library when the box is made or drawn again.
   const showIn = (box: HTMLElement | null): void => {
     if (box === null) return
     if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, days => showDays(box, days)) }

@@ -31,6 +31,7 @@ const DEFAULTS: PageQuestion = {
   query: '',
 }
 
+/** The question in the query string of an address, with defaults for missing parts. */
 export function questionFromSearch(search: string): PageQuestion {
   const params = new URLSearchParams(search)
   const entries = Object.entries(DEFAULTS).map(([name, value]) => [name, params.get(name) ?? value])
