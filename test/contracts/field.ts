@@ -3,7 +3,7 @@ import type { Field } from '../../src/core/fields/field.js'
 import { Sector, type SectorView } from '../../src/core/fields/fundamentals.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import type { Day } from '../../src/core/model/day.js'
-import { type Facts, NO_FACTS, usableFrom } from '../../src/core/model/facts.js'
+import { type Facts, firstUsableDay, NO_FACTS } from '../../src/core/model/facts.js'
 import { firstBars, type Series, UNDEFINED } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { assortedBars, randomBars, randomNumbers } from '../support/bars.js'
@@ -179,12 +179,14 @@ function sampleOf(series: Series, seed: number): Sample {
 /** The facts that are usable on a day; splits are no news, but the basis of the bars. */
 function usableOn(facts: Facts, day: Day): Facts {
   return {
-    reports: facts.reports.filter(record => usableFrom(record) <= day),
-    earnings: facts.earnings.filter(({ report_date, session }) => usableFrom({ known: report_date, session }) <= day),
-    schedule: facts.schedule.filter(record => usableFrom({ known: record.known }) <= day),
-    ratings: facts.ratings.filter(record => usableFrom(record) <= day),
-    grades: facts.grades.filter(record => usableFrom(record) <= day),
-    insiders: facts.insiders.filter(record => usableFrom(record) <= day),
+    reports: facts.reports.filter(record => firstUsableDay(record) <= day),
+    earnings: facts.earnings.filter(
+      ({ report_date, session }) => firstUsableDay({ known: report_date, session }) <= day,
+    ),
+    schedule: facts.schedule.filter(record => firstUsableDay({ known: record.known }) <= day),
+    ratings: facts.ratings.filter(record => firstUsableDay(record) <= day),
+    grades: facts.grades.filter(record => firstUsableDay(record) <= day),
+    insiders: facts.insiders.filter(record => firstUsableDay(record) <= day),
     splits: facts.splits,
   }
 }

@@ -123,7 +123,7 @@ describe('P12: ranked in the whole history, returns fall into 5, 15, 20, 20, 20,
       })
       const shares = new Array<number>(7).fill(0)
       returns.forEach((_, t) => {
-        shares[zoneOfRank(whole.of(t), whole.size, DEFINITIONS.performance.cuts)]! += 100 / returns.length
+        shares[zoneOfRank(whole.rankOf(t), whole.size, DEFINITIONS.performance.cuts)]! += 100 / returns.length
       })
       // Prices in sixteenths come back to the same price often: equal returns fall on one side of a cut.
       const expected = [5, 15, 20, 20, 20, 15, 5]

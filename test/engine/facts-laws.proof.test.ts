@@ -3,9 +3,9 @@ import {
   type FactKind,
   type FactRecords,
   type Facts,
+  firstUsableDay,
   NO_FACTS,
   type Report,
-  usableFrom,
 } from '../../src/core/model/facts.js'
 import { firstBars, type Series, tradedClose } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -96,7 +96,13 @@ describe('P17: other figures in a restatement change nothing before it is usable
     for (const report of shuffled(random, restated).slice(0, 4)) {
       const other = { ...report, eps: 77, revenue: null, book_value_ps: -1 }
       const changed = withFacts(market, market.own, { reports: reports.map(one => (one === report ? other : one)) })
-      expectSame(fundamentalBands(changed), whole, market, usableFrom(report) - 1, `${what}, ${JSON.stringify(report)}`)
+      expectSame(
+        fundamentalBands(changed),
+        whole,
+        market,
+        firstUsableDay(report) - 1,
+        `${what}, ${JSON.stringify(report)}`,
+      )
     }
   })
 })
@@ -105,8 +111,8 @@ describe('P17: a restatement of a quarter with eight newer ones changes nothing 
   everywhere(({ market, whole, random, what }) => {
     const { reports } = market.own.facts!
     for (const report of shuffled(random, reports).slice(0, 10)) {
-      const known = usableFrom(report) + random.below(900)
-      const newer = reports.filter(one => one.period_end > report.period_end && usableFrom(one) <= known)
+      const known = firstUsableDay(report) + random.below(900)
+      const newer = reports.filter(one => one.period_end > report.period_end && firstUsableDay(one) <= known)
       if (new Set(newer.map(one => one.period_end)).size < 8) continue
       const again: Report = { ...report, known, session: null, eps: 1e6, revenue: 1e9, book_value_ps: 1e6 }
       const more = withFacts(market, market.own, { reports: placed(random, reports, again) })
@@ -204,7 +210,7 @@ function knownDay(record: DatedRecord): number {
 }
 
 function usableOf(record: DatedRecord): number {
-  return usableFrom({ known: knownDay(record), session: 'session' in record ? record.session : null })
+  return firstUsableDay({ known: knownDay(record), session: 'session' in record ? record.session : null })
 }
 
 /** Records of the same time that are none of the market's. */

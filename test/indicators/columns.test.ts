@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { record } from '../../src/core/engine/record.js'
-import { column, transient, undefinedColumn } from '../../src/core/indicators/columns.js'
+import { column, columnWithNaN, withReusedMemory } from '../../src/core/indicators/columns.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 
@@ -14,7 +14,7 @@ it('leaves a record as it is while other tickers are derived', () => {
 })
 
 it('lends the same memory again, to columns that do not overlap, and none outside', () => {
-  const made = () => transient(() => [undefinedColumn(40), column(70), undefinedColumn(40)].map(own => own.fill(1)))
+  const made = () => withReusedMemory(() => [columnWithNaN(40), column(70), columnWithNaN(40)].map(own => own.fill(1)))
   // The first call tells how much is needed.
   made()
   const [a, b, c] = made()
@@ -22,15 +22,15 @@ it('lends the same memory again, to columns that do not overlap, and none outsid
   b!.fill(2)
   expect([a!.every(value => value === 1), c!.every(value => value === 1)]).toEqual([true, true])
   expect(made()[0]!.buffer).toBe(a!.buffer)
-  expect(undefinedColumn(3).buffer.byteLength).toBe(24)
-  expect(undefinedColumn(3)).toEqual(new Float64Array(3).fill(Number.NaN))
+  expect(columnWithNaN(3).buffer.byteLength).toBe(24)
+  expect(columnWithNaN(3)).toEqual(new Float64Array(3).fill(Number.NaN))
 })
 
 it('lends within a loan, and no longer once work has failed', () => {
-  const [outer, inner] = transient(() => [column(5).fill(1), transient(() => column(5).fill(2))])
+  const [outer, inner] = withReusedMemory(() => [column(5).fill(1), withReusedMemory(() => column(5).fill(2))])
   expect([outer[0], inner[0]]).toEqual([1, 2])
   expect(() =>
-    transient(() => {
+    withReusedMemory(() => {
       throw new Error('stop')
     }),
   ).toThrow('stop')

@@ -5,15 +5,15 @@ import {
   atr,
   ema,
   macd,
+  rawStochastic,
   rsi,
   slope,
   slowStochastic,
   sma,
-  stochastic,
   trueRange,
   wilder,
 } from '../../src/core/indicators/averages.js'
-import { ago, highest, lowest } from '../../src/core/indicators/columns.js'
+import { highest, laggedValues, lowest } from '../../src/core/indicators/columns.js'
 import { type LevelRules, NO_LEVEL, resistance, support } from '../../src/core/indicators/levels.js'
 import { percentile, type Ranks, rollingRanks } from '../../src/core/indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../../src/core/indicators/volume.js'
@@ -49,8 +49,8 @@ const COMPUTED: Record<string, (table: Table) => Table> = {
   windows: ({ high, low, close }) => ({
     'highest 3': highest(high!, 3),
     'lowest 3': lowest(low!, 3),
-    'ago 3': ago(close!, 3),
-    'place 3': stochastic(high!, low!, close!, 3),
+    'ago 3': laggedValues(close!, 3),
+    'place 3': rawStochastic(high!, low!, close!, 3),
   }),
   levels: ({ low, close, atr: ranges }) => levelRows(support(low!, close!, ranges!, RULES)),
 }
@@ -204,9 +204,9 @@ indicatorContract({
 for (const length of [1, 2, 20, 250]) {
   indicatorContract({ name: `highest ${length}`, run: s => highest(s.close, length), warmUp: length - 1, price: 1 })
   indicatorContract({ name: `lowest ${length}`, run: s => lowest(s.close, length), warmUp: length - 1, price: 1 })
-  indicatorContract({ name: `${length} ago`, run: s => ago(s.close, length), warmUp: length, price: 1 })
+  indicatorContract({ name: `${length} ago`, run: s => laggedValues(s.close, length), warmUp: length, price: 1 })
 }
-indicatorContract({ name: '%K 14', run: s => stochastic(s.high, s.low, s.close, 14), warmUp: 13, price: 0 })
+indicatorContract({ name: '%K 14', run: s => rawStochastic(s.high, s.low, s.close, 14), warmUp: 13, price: 0 })
 indicatorContract({
   name: 'volume ratio 50',
   run: s => volumeRatio(s.volume, { length: 50, minPositive: 25 }),

@@ -5,7 +5,7 @@ import { Sector } from '../../src/core/fields/fundamentals.js'
 import { FUNDAMENTAL_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { type Day, formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
-import { type FactKind, type FactRecords, type Facts, NO_FACTS, usableFrom } from '../../src/core/model/facts.js'
+import { type FactKind, type FactRecords, type Facts, firstUsableDay, NO_FACTS } from '../../src/core/model/facts.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
 import { readFile } from '../../src/data/feeds/read.js'
 import {
@@ -142,7 +142,7 @@ describe('simulated earnings', () => {
     const pairs = MARKET.flatMap(ticker => {
       const { days, close } = ticker.bars
       return recordsOf(ticker, 'earnings').flatMap(result => {
-        const bar = days.findIndex(day => day >= usableFrom({ known: result.report_date, session: result.session }))
+        const bar = days.findIndex(day => day >= firstUsableDay({ known: result.report_date, session: result.session }))
         if (bar < 0 || bar + 10 >= days.length || result.report_date < days[0]!) return []
         return [[Math.sign(surpriseOf(result)), Math.log(close[bar + 10]! / close[bar]!)] as const]
       })

@@ -1,4 +1,4 @@
-import { FEW, movingRanks, percentile, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
+import { MAX_RANKS_ONE_BY_ONE, movingRanks, percentile, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, type Outcomes, returnOver, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
@@ -20,7 +20,7 @@ export function ranksEndingSince(
     const first = Math.max(since - window, minReference + window - 1, 0)
     const end = close.length - window
     // Of many bars it is faster to rank all returns in one pass.
-    if (end - first > FEW) return ranksAmongEarlier(close, window, minReference).fill(-1, 0, first)
+    if (end - first > MAX_RANKS_ONE_BY_ONE) return ranksAmongEarlier(close, window, minReference).fill(-1, 0, first)
     const ranks = new Int32Array(close.length).fill(-1)
     for (let t = first; t < end; t++) ranks[t] = rankOfReturn(close, t, window)
     return ranks

@@ -6,7 +6,7 @@ import type { Field } from '../fields/field.js'
 import type { SectorView } from '../fields/fundamentals.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
-import { transient } from '../indicators/columns.js'
+import { withReusedMemory } from '../indicators/columns.js'
 import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
@@ -57,7 +57,7 @@ export function recordSeries(
   sector: SectorView | null = null,
   fields: readonly Field[] = FIELDS,
 ): SeriesRecord {
-  const records = transient(() => recordFields(new Panel(series, facts, sector), fields))
+  const records = withReusedMemory(() => recordFields(new Panel(series, facts, sector), fields))
   return { series, outcomes: rankOutcomes(series), fields: records }
 }
 
@@ -259,7 +259,7 @@ function seriesTail(
   facts: Facts | null,
   { since, recorded, fields }: { since: number; recorded: RecordedEnd; fields: readonly Field[] },
 ): SeriesTail | null {
-  const tails = transient(() => {
+  const tails = withReusedMemory(() => {
     const found = new Map<string, FieldRecord | FieldTail>()
     // The bar before has the current band.
     const panel = new Panel(series, null, null, Math.max(0, since - 1))

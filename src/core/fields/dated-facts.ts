@@ -4,12 +4,12 @@ import { DEFINITIONS } from '../model/definitions.js'
 import {
   type EarningsResult,
   type Facts,
+  firstUsableDay,
   type Grade,
   type InsiderTrade,
   opinionOf,
   type RatingCounts,
   type ScheduledReport,
-  usableFrom,
 } from '../model/facts.js'
 import { Timeline } from './quarters.js'
 
@@ -35,7 +35,7 @@ export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
     latestOfFirm.set(grade.firm.trim().toLowerCase(), grade)
     const next = records[i + 1]
     // Grades from before a date's session count alone until those from after it are usable.
-    const isLastAtOnce = next?.known !== grade.known || usableFrom(next) !== usableFrom(grade)
+    const isLastAtOnce = next?.known !== grade.known || firstUsableDay(next) !== firstUsableDay(grade)
     if (isLastAtOnce) counts.push(countsAfter(grade, latestOfFirm.values()))
   })
   return counts

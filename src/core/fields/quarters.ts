@@ -1,7 +1,7 @@
 import { compare } from '../indicators/rank.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { type Facts, type Report, type Session, type Split, usableFrom } from '../model/facts.js'
+import { type Facts, firstUsableDay, type Report, type Session, type Split } from '../model/facts.js'
 import { type Series, tradedClose } from '../model/series.js'
 
 const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
@@ -231,7 +231,7 @@ export class Timeline<Item> {
 
   /** @param when the date on which a record became known, and its session */
   constructor(records: readonly Item[], when: (record: Item) => { known: Day; session?: Session }) {
-    const dated = records.map(record => ({ record, known: when(record).known, usable: usableFrom(when(record)) }))
+    const dated = records.map(record => ({ record, known: when(record).known, usable: firstUsableDay(when(record)) }))
     dated.sort((a, b) => a.usable - b.usable || a.known - b.known)
     this.records = dated.map(({ record }) => record)
     this.usable = Int32Array.from(dated, ({ usable }) => usable)

@@ -1,6 +1,6 @@
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { type Report, type Session, usableFrom } from '../model/facts.js'
+import { firstUsableDay, type Report, type Session } from '../model/facts.js'
 import { type Reading, reading } from './field.js'
 import type { Fundamentals } from './fundamentals.js'
 import type { Quarter } from './quarters.js'
@@ -37,7 +37,7 @@ export function areKnown(readings: readonly Reading[]): boolean {
 
 /** The date on which a record became known, and the day from which it counts. */
 export function sinceWhen(known: Day, session: Session): string {
-  return `known on ${formatDay(known)}, counted from ${formatDay(usableFrom({ known, session }))}`
+  return `known on ${formatDay(known)}, counted from ${formatDay(firstUsableDay({ known, session }))}`
 }
 
 /** The dates of a quarter, and the splits that divided its value; or that the value is unknown. */

@@ -1,4 +1,4 @@
-import { undefinedColumn } from '../indicators/columns.js'
+import { columnWithNaN } from '../indicators/columns.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { type Series, tradedClose, UNDEFINED } from '../model/series.js'
@@ -55,7 +55,7 @@ export const valuationZone = factField({
 function valuationScores(known: Fundamentals): Float64Array {
   const yieldRanks = known.yieldRanks()
   const growth = known.growth()
-  const scores = undefinedColumn(growth.length)
+  const scores = columnWithNaN(growth.length)
   const others = [known.peers().ranks, known.bookRanks()]
   for (let t = 0; t < scores.length; t++) {
     if (yieldRanks.rank[t]! < 0) continue

@@ -1,4 +1,4 @@
-import { column, highest, lowest, undefinedColumn } from './columns.js'
+import { column, columnWithNaN, highest, lowest } from './columns.js'
 import { compare } from './rank.js'
 
 /**
@@ -8,18 +8,18 @@ import { compare } from './rank.js'
  * that could tip a comparison.
  */
 export function sma(values: Float64Array, length: number): Float64Array {
-  const means = undefinedColumn(values.length, length - 1)
+  const means = columnWithNaN(values.length, length - 1)
   let sum = 0
   let lost = 0
   for (let t = 0; t < values.length; t++) {
     const entering = values[t]!
     const more = sum + entering
-    lost += lostIn(sum, entering, more)
+    lost += roundingError(sum, entering, more)
     sum = more
     if (t >= length) {
       const leaving = -values[t - length]!
       const rest = sum + leaving
-      lost += lostIn(sum, leaving, rest)
+      lost += roundingError(sum, leaving, rest)
       sum = rest
     }
     if (t >= length - 1) means[t] = (sum + lost) / length
@@ -27,8 +27,8 @@ export function sma(values: Float64Array, length: number): Float64Array {
   return means
 }
 
-/** Rounding error of a sum of two numbers. */
-function lostIn(a: number, b: number, sum: number): number {
+/** The rounding error of `sum`, the computed a + b. */
+function roundingError(a: number, b: number, sum: number): number {
   return Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
 }
 
@@ -37,7 +37,7 @@ function lostIn(a: number, b: number, sum: number): number {
  * `length` defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are skipped.
  */
 export function wilder(values: Float64Array, length: number): Float64Array {
-  const { means, begin } = meanOfFirst(values, length)
+  const { means, begin } = startOfAverage(values, length)
   for (let t = begin + 1, current = means[begin]!; t < values.length; t++) {
     current += (values[t]! - current) / length
     means[t] = current
@@ -48,7 +48,7 @@ export function wilder(values: Float64Array, length: number): Float64Array {
 /** Exponential moving average: the mean of the first `length` defined values, then previous + 2/(length+1) · (x - previous). */
 export function ema(values: Float64Array, length: number): Float64Array {
   const weight = 2 / (length + 1)
-  const { means, begin } = meanOfFirst(values, length)
+  const { means, begin } = startOfAverage(values, length)
   for (let t = begin + 1, current = means[begin]!; t < values.length; t++) {
     current += weight * (values[t]! - current)
     means[t] = current
@@ -56,12 +56,12 @@ export function ema(values: Float64Array, length: number): Float64Array {
   return means
 }
 
-/** A column with the mean of the first `length` defined values on bar `begin`, the last of them; NaN before it. */
-function meanOfFirst(values: Float64Array, length: number): { means: Float64Array; begin: number } {
+/** Starts a recursive average: `means` has the mean of the first `length` defined values on `begin`, their last bar. */
+function startOfAverage(values: Float64Array, length: number): { means: Float64Array; begin: number } {
   let first = 0
   while (first < values.length && Number.isNaN(values[first]!)) first++
   const begin = Math.min(first + length - 1, values.length)
-  const means = undefinedColumn(values.length, begin)
+  const means = columnWithNaN(values.length, begin)
   if (begin < values.length) means[begin] = meanOf(values, first, begin)
   return { means, begin }
 }
@@ -71,7 +71,7 @@ function meanOfFirst(values: Float64Array, length: number): { means: Float64Arra
  * NaN for the first `length - 1`, and before bar `from`.
  */
 export function slope(values: Float64Array, length: number, from = 0): Float64Array {
-  const slopes = undefinedColumn(values.length, Math.max(from, length - 1))
+  const slopes = columnWithNaN(values.length, Math.max(from, length - 1))
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = values.length - length
@@ -109,7 +109,7 @@ export function squaresAround(length: number): number {
  * as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
  */
 export function rsi(close: Float64Array, length: number): Float64Array {
-  const index = undefinedColumn(close.length, length)
+  const index = columnWithNaN(close.length, length)
   let gain = 0
   let loss = 0
   for (let t = 1; t < close.length; t++) {
@@ -149,14 +149,20 @@ export function macd(
  * The position of the close between the lowest low and the highest high of the last `length` bars (George Lane's %K).
  * 0..100 for a close within its bar's range; 50 where these are equal. NaN for the first `length - 1`.
  */
-export function stochastic(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
+export function rawStochastic(
+  high: Float64Array,
+  low: Float64Array,
+  close: Float64Array,
+  length: number,
+): Float64Array {
   const top = highest(high, length)
   const bottom = lowest(low, length)
   const places = column(close.length)
   for (let t = 0; t < places.length; t++) {
     const from = bottom[t]!
     const to = top[t]!
-    places[t] = Number.isNaN(to) ? to : compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
+    if (Number.isNaN(to)) places[t] = Number.NaN
+    else places[t] = compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
   }
   return places
 }
@@ -179,10 +185,11 @@ export function slowStochastic(
   close: Float64Array,
   { length, smoothing }: StochasticRules,
 ): Float64Array {
-  const places = stochastic(high, low, close, length).map(place => Math.min(100, Math.max(0, place)))
+  const places = rawStochastic(high, low, close, length).map(place => Math.min(100, Math.max(0, place)))
   return places.map((_, t) => meanOf(places, t - smoothing + 1, t))
 }
 
+/** The mean of the values from bar `from` to bar `to`, both included; NaN if one of them does not exist. */
 function meanOf(values: Float64Array, from: number, to: number): number {
   let sum = 0
   for (let t = from; t <= to; t++) sum += values[t] ?? Number.NaN
@@ -194,7 +201,7 @@ function meanOf(values: Float64Array, from: number, to: number): number {
  * NaN on bar 0, which has no previous close.
  */
 export function trueRange(high: Float64Array, low: Float64Array, close: Float64Array): Float64Array {
-  const range = undefinedColumn(close.length, 1)
+  const range = columnWithNaN(close.length, 1)
   for (let t = 1; t < close.length; t++) {
     const before = close[t - 1]!
     range[t] = Math.max(high[t]! - low[t]!, Math.abs(high[t]! - before), Math.abs(low[t]! - before))
@@ -209,7 +216,7 @@ export function atr(high: Float64Array, low: Float64Array, close: Float64Array, 
 
 /** Average true range as a share of the close; NaN before bar `from`. */
 export function natr(atr: Float64Array, close: Float64Array, from = 0): Float64Array {
-  const shares = undefinedColumn(atr.length, from)
+  const shares = columnWithNaN(atr.length, from)
   for (let t = Math.max(0, from); t < shares.length; t++) shares[t] = atr[t]! / close[t]!
   return shares
 }

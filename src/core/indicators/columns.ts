@@ -2,16 +2,16 @@
 // In: columns of numbers, one value a bar.
 // Out: columns of the same length; NaN while an indicator warms up.
 
-/** The memory that `transient` lends to columns, and its used part. */
+/** The memory that `withReusedMemory` lends to columns, and how many numbers of it are in use. */
 let memory = new Float64Array()
 let used = 0
 let lending = false
 
 /**
- * Columns that `work` makes use one memory, which the next call reuses: allocating and collecting memory costs a tenth
- * of deriving a ticker. Nothing that outlives `work` may refer to a column made in it.
+ * Runs `work`, whose columns share one block of memory that the next call reuses. Allocation otherwise costs a tenth of
+ * deriving a ticker. Nothing that outlives `work` may refer to a column made in it. A call inside another only runs it.
  */
-export function transient<Result>(work: () => Result): Result {
+export function withReusedMemory<Result>(work: () => Result): Result {
   if (lending) return work()
   if (used > memory.length) memory = new Float64Array(used)
   used = 0
@@ -23,27 +23,27 @@ export function transient<Result>(work: () => Result): Result {
   }
 }
 
-/** A column whose caller writes every value. */
+/** A column of numbers with arbitrary content: its caller writes every value. */
 export function column(length: number): Float64Array {
   const byte = reserve(length)
   return byte === null ? new Float64Array(length) : new Float64Array(memory.buffer, byte, length)
 }
 
-/** The same with one byte for each bar. */
+/** A column of bytes with arbitrary content. */
 export function byteColumn(length: number): Uint8Array {
   const byte = reserve(length / BYTES_PER_NUMBER)
   return byte === null ? new Uint8Array(length) : new Uint8Array(memory.buffer, byte, length)
 }
 
-/** The same with whole numbers. */
-export function wholeColumn(length: number): Int32Array {
+/** A column of 32-bit integers with arbitrary content. */
+export function integerColumn(length: number): Int32Array {
   const byte = reserve(length / 2)
   return byte === null ? new Int32Array(length) : new Int32Array(memory.buffer, byte, length)
 }
 
 const BYTES_PER_NUMBER = Float64Array.BYTES_PER_ELEMENT
 
-/** Reserves lent memory and returns its first byte; null if none is lent, or too little. */
+/** Reserves room for `numbers` numbers in the lent memory and returns its first byte; null if there is no room. */
 function reserve(numbers: number): number | null {
   if (!lending) return null
   const start = used
@@ -52,22 +52,22 @@ function reserve(numbers: number): number | null {
   return used <= memory.length ? start * BYTES_PER_NUMBER : null
 }
 
-/** A column that is undefined before a bar; its caller writes all values from there on (default: those it has). */
-export function undefinedColumn(length: number, before = length): Float64Array {
+/** A column that is NaN before the bar `before` (by default everywhere). Its caller writes all later values. */
+export function columnWithNaN(length: number, before = length): Float64Array {
   return column(length).fill(Number.NaN, 0, Math.max(0, before))
 }
 
-/** @param from the result has no values before it */
+/** The natural logarithm of each value; NaN before bar `from`. */
 export function logarithms(values: Float64Array, from = 0): Float64Array {
-  const logs = undefinedColumn(values.length, from)
+  const logs = columnWithNaN(values.length, from)
   for (let t = Math.max(0, from); t < logs.length; t++) logs[t] = Math.log(values[t]!)
   return logs
 }
 
 export function negated(values: Float64Array): Float64Array {
-  const turned = column(values.length)
-  for (let t = 0; t < turned.length; t++) turned[t] = -values[t]!
-  return turned
+  const negatives = column(values.length)
+  for (let t = 0; t < negatives.length; t++) negatives[t] = -values[t]!
+  return negatives
 }
 
 /** The greatest of the last `length` values; NaN for the first `length - 1`. No value is NaN. */
@@ -80,9 +80,12 @@ export function lowest(values: Float64Array, length: number): Float64Array {
   return extreme(values, length, -1)
 }
 
-/** Monotonic queue (Lemire 2006): it holds the bars whose value no later bar of the window exceeds. */
+/**
+ * The greatest (side 1) or least (side -1) of the last `length` values, by a monotonic queue (Lemire 2006). The queue has
+ * the bars of the window whose value no later bar exceeds; the first one is the result.
+ */
 function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
-  const found = undefinedColumn(values.length, length - 1)
+  const found = columnWithNaN(values.length, length - 1)
   const queue = new Int32Array(values.length)
   let first = 0
   let beyond = 0
@@ -96,8 +99,8 @@ function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Arr
 }
 
 /** The values `bars` bars earlier; NaN for the first `bars`. */
-export function ago(values: Float64Array, bars: number): Float64Array {
-  const before = undefinedColumn(values.length, bars)
+export function laggedValues(values: Float64Array, bars: number): Float64Array {
+  const before = columnWithNaN(values.length, bars)
   if (bars < values.length) before.set(values.subarray(0, values.length - bars), bars)
   return before
 }

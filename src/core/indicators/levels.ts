@@ -1,4 +1,4 @@
-import { byteColumn, negated, undefinedColumn, wholeColumn } from './columns.js'
+import { byteColumn, columnWithNaN, integerColumn, negated } from './columns.js'
 import { compare } from './rank.js'
 
 /** The state of a bar relative to its level. */
@@ -39,8 +39,8 @@ export function support(
   from = 0,
 ): Levels {
   const state = byteColumn(low.length).fill(NO_LEVEL)
-  const level = undefinedColumn(low.length)
-  const first = searchFrom(close, from, rules)
+  const level = columnWithNaN(low.length)
+  const first = searchStart(close, from, rules)
   const pivots = new Pivots(low, rules, first)
   let floor = Number.NaN
   let beyond = 0
@@ -61,10 +61,10 @@ export function support(
 }
 
 /**
- * A bar up to `from` on which the level is searched again, not carried over from the bar before. A close above those of
- * all bars whose level may be carried over is beyond none of them, as no level was above its close.
+ * The last bar up to `from` on which no breached level is carried over, so that `support` may start there. The close
+ * before it is above the `breaches` closes before that, and each of their levels was at or under its own close.
  */
-function searchFrom(close: Float64Array, from: number, { breaches }: LevelRules): number {
+function searchStart(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from
   for (; t > breaches + 1; t--) {
     let k = 1
@@ -74,7 +74,7 @@ function searchFrom(close: Float64Array, from: number, { breaches }: LevelRules)
   return 1
 }
 
-/** Resistance is support on negated prices. */
+/** Resistance: the nearest pivot high at or above the last close. It is computed as support of negated prices. */
 export function resistance(
   high: Float64Array,
   close: Float64Array,
@@ -88,7 +88,7 @@ export function resistance(
 }
 
 /**
- * The pivot lows of a column, bar by bar. A bar becomes one after `reach` later bars, and counts for `lookback` bars.
+ * Finds the pivot low under a price, bar by bar. A pivot is known after `reach` later bars, and counts for `lookback`.
  */
 class Pivots {
   readonly #rules: LevelRules
@@ -97,9 +97,9 @@ class Pivots {
   /** Index of the first counting pivot, and of the first future one. */
   #oldest = 0
   #beyond = 0
-  /** The last answer, and the lowest counting low above the price; NaN without one. */
-  #under = Number.NaN
-  #above = Number.NaN
+  /** The counting lows next to the last price: the highest one not above it, and the lowest one above. NaN without one. */
+  #lowBelow = Number.NaN
+  #lowAbove = Number.NaN
 
   /** @param from the first needed bar */
   constructor(low: Float64Array, rules: LevelRules, from: number) {
@@ -112,17 +112,18 @@ class Pivots {
   /** The highest counting low that is not above `price`; NaN when there is none. Call in the order of bars. */
   highestUnder(price: number, t: number): number {
     // Most bars have the same counting pivots, and the price between the same two of them.
-    if (this.#movedTo(t) || !this.#isBetween(price)) this.#look(price)
-    return this.#under
+    if (this.#advanceTo(t) || !this.#isBetween(price)) this.#findNeighbours(price)
+    return this.#lowBelow
   }
 
+  /** Whether a price has the same two lows next to it as the last one. */
   #isBetween(price: number): boolean {
-    if (compare(this.#under, price) > 0) return false
-    return Number.isNaN(this.#above) || compare(this.#above, price) > 0
+    if (compare(this.#lowBelow, price) > 0) return false
+    return Number.isNaN(this.#lowAbove) || compare(this.#lowAbove, price) > 0
   }
 
-  /** Whether the counting pivots change on bar t. */
-  #movedTo(t: number): boolean {
+  /** Moves on to bar t, and returns whether that changes which pivots count. */
+  #advanceTo(t: number): boolean {
     const { reach, lookback } = this.#rules
     const before = this.#oldest + this.#beyond
     while (this.#beyond < this.#bars.length && this.#bars[this.#beyond]! <= t - reach) this.#beyond++
@@ -130,32 +131,34 @@ class Pivots {
     return this.#oldest + this.#beyond !== before
   }
 
-  #look(price: number): void {
-    this.#under = Number.NaN
-    this.#above = Number.NaN
+  /** Sets `#lowBelow` and `#lowAbove` for a price. */
+  #findNeighbours(price: number): void {
+    this.#lowBelow = Number.NaN
+    this.#lowAbove = Number.NaN
     for (let i = this.#oldest; i < this.#beyond; i++) {
       const low = this.#lows[i]!
       if (compare(low, price) > 0) {
-        if (!(low >= this.#above)) this.#above = low
-      } else if (!(low <= this.#under)) this.#under = low
+        if (!(low >= this.#lowAbove)) this.#lowAbove = low
+      } else if (!(low <= this.#lowBelow)) this.#lowBelow = low
     }
   }
 }
 
-/** Bars from one on whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */
+/** The bars from `from` on that are pivot lows. */
 function pivotLows(low: Float64Array, reach: number, from: number): Int32Array {
-  const pivots = wholeColumn(low.length)
+  const pivots = integerColumn(low.length)
   let count = 0
   for (let q = Math.max(reach, from); q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots[count++] = q
   return pivots.subarray(0, count)
 }
 
+/** Whether the low of bar `q` is below each of the `reach` lows before it, and not above any of the `reach` lows after. */
 function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
-  const own = low[q]!
+  const candidate = low[q]!
   // Most comparisons need no tolerance.
-  if (own >= low[q - 1]!) return false
+  if (candidate >= low[q - 1]!) return false
   for (let i = 1; i <= reach; i++) {
-    if (compare(own, low[q - i]!) >= 0 || compare(own, low[q + i]!) > 0) return false
+    if (compare(candidate, low[q - i]!) >= 0 || compare(candidate, low[q + i]!) > 0) return false
   }
   return true
 }

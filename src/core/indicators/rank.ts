@@ -1,5 +1,5 @@
 import { countBelow } from '../model/day.js'
-import { wholeColumn } from './columns.js'
+import { integerColumn } from './columns.js'
 import { WASM } from './ranks.wasm.js'
 import { instantiated } from './wasm.js'
 
@@ -12,7 +12,7 @@ import { instantiated } from './wasm.js'
  */
 export class Ranking {
   /** Sorted index of each value; equal values share the first index. */
-  readonly #place: Int32Array
+  readonly #sortedIndex: Int32Array
   /** For each sorted index the first index that counts as equal, and the first beyond those. */
   readonly #from: Int32Array
   readonly #upTo: Int32Array
@@ -21,36 +21,36 @@ export class Ranking {
 
   /** @param values NaN = undefined; such an index is never added or ranked */
   constructor(values: Float64Array) {
-    const sorted = ascending(values)
-    this.#place = places(values, sorted)
-    const { from, upTo } = equals(sorted)
+    const sorted = sortedDefined(values)
+    this.#sortedIndex = sortedIndexes(values, sorted)
+    const { from, upTo } = equalRuns(sorted)
     this.#from = from
     this.#upTo = upTo
     this.#tree = new Int32Array(sorted.length + 1)
   }
 
   add(index: number): void {
-    this.#count(index, 1)
+    this.#changeCount(index, 1)
   }
 
   remove(index: number): void {
-    this.#count(index, -1)
+    this.#changeCount(index, -1)
   }
 
-  /** 2 · less + equal of the value at `index` among the current members. */
-  of(index: number): number {
-    const place = this.#place[index]!
-    return this.#before(this.#from[place]!) + this.#before(this.#upTo[place]!)
+  /** Twice the number of members below the value at `index`, plus the number of those equal to it. */
+  rankOf(index: number): number {
+    const place = this.#sortedIndex[index]!
+    return this.#countBefore(this.#from[place]!) + this.#countBefore(this.#upTo[place]!)
   }
 
-  #count(index: number, step: 1 | -1): void {
+  #changeCount(index: number, step: 1 | -1): void {
     this.size += step
     const tree = this.#tree
-    for (let i = this.#place[index]! + 1; i < tree.length; i += i & -i) tree[i]! += step
+    for (let i = this.#sortedIndex[index]! + 1; i < tree.length; i += i & -i) tree[i]! += step
   }
 
   /** Number of members before a sorted index. */
-  #before(place: number): number {
+  #countBefore(place: number): number {
     const tree = this.#tree
     let sum = 0
     for (let i = place; i > 0; i -= i & -i) sum += tree[i]!
@@ -64,23 +64,23 @@ export class Ranking {
  * The values of a column in ascending order, as `toSorted` returns them. @param into buffer of the same length, or the
  * column itself
  */
-export function inOrder(values: Float64Array, into: Float64Array = new Float64Array(values.length)): Float64Array {
+export function sortedColumn(values: Float64Array, into: Float64Array = new Float64Array(values.length)): Float64Array {
   if (into !== values) into.set(values)
   sortInPlace(into)
   return into
 }
 
 /** Up to this number of values, a call of the compiled module takes longer than sorting. */
-const FEW_TO_SORT = 256
+const MAX_PLAIN_SORT = 256
 
-/** Sorts by the compiled module, which a long column enters in parts. */
+/** Sorts values ascending, NaN last, by the compiled module if there are many. A column too long for it is halved. */
 function sortInPlace(values: Float64Array): void {
   const { length } = values
-  if (length <= FEW_TO_SORT) {
+  if (length <= MAX_PLAIN_SORT) {
     values.sort()
     return
   }
-  if (length > MOST) {
+  if (length > MAX_KERNEL_VALUES) {
     const smaller = partition(values)
     // Where values are equal or undefined, a part may stay as long as the column.
     if (Math.min(smaller, length - smaller) > length / 8) {
@@ -94,7 +94,7 @@ function sortInPlace(values: Float64Array): void {
   else values.set(ordered)
 }
 
-/** Moves the values below a middle one to the front, others and NaN behind them. @returns the number of those below */
+/** Moves the values below a middle value to the front, and returns their number. Others and NaN follow them. */
 function partition(values: Float64Array): number {
   const step = Math.floor(values.length / 31)
   const middle = Float64Array.from({ length: 31 }, (_, i) => values[i * step]!).sort()[15]!
@@ -109,22 +109,23 @@ function partition(values: Float64Array): number {
   return smaller
 }
 
-/** The defined values in order. */
-function ascending(values: Float64Array): Float64Array {
+/** The values that are not NaN, ascending. */
+function sortedDefined(values: Float64Array): Float64Array {
   const defined = new Float64Array(values.length)
   let count = 0
   for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) defined[count++] = values[i]!
   return defined.subarray(0, count).sort()
 }
 
-function places(values: Float64Array, sorted: Float64Array): Int32Array {
+/** The index of each value in the sorted column; equal values have the first one, and NaN has 0. */
+function sortedIndexes(values: Float64Array, sorted: Float64Array): Int32Array {
   const place = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) place[i] = countBelow(sorted, values[i]!)
   return place
 }
 
-/** For each value of an ascending column, the run that counts as equal to it; both ends move only forward. */
-function equals(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
+/** For each value of an ascending column: the first index whose value counts as equal to it, and the one after the last. */
+function equalRuns(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
   const from = new Int32Array(sorted.length)
   const upTo = new Int32Array(sorted.length)
   let first = 0
@@ -150,23 +151,23 @@ function rankAmong(x: number, values: Float64Array, count: number): number {
 }
 
 /** Up to this number of ranks, counting one by one is faster than sorting. */
-export const FEW = 16
+export const MAX_RANKS_ONE_BY_ONE = 16
 
 /**
- * Each value's rank among the defined values of a moving subset; undefined where the value is, and where the subset has
- * too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
+ * Each value's rank among the defined values of a moving subset. The rank is -1 where the value is undefined, or the
+ * subset has too few values. WebAssembly computes it in a tenth of the time (assembly/ranks.ts).
  * @param from the first needed bar; ranks before it may be undefined
  * @param memory for the ranks, at least as long as the values; it may be left unused
  */
 export function movingRanks(values: Float64Array, subset: Subset, from = 0, memory?: Ranks): Ranks {
-  if (values.length - from <= FEW) return lastRanks(values, subset, from)
+  if (values.length - from <= MAX_RANKS_ONE_BY_ONE) return lastRanks(values, subset, from)
   return kernelRanks(values, subset, TOLERANCE, memory) ?? plainRanks(values, subset)
 }
 
-/** The ranks of a few bars at the end. */
+/** The ranks of the bars from `from` on, each counted on its own: fastest for a few bars. */
 function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
-  const rank = wholeColumn(values.length).fill(-1)
-  const size = wholeColumn(values.length).fill(0)
+  const rank = integerColumn(values.length).fill(-1)
+  const size = integerColumn(values.length).fill(0)
   for (let t = Math.max(0, from); t < values.length; t++) {
     if (Number.isNaN(values[t]!)) continue
     const among = values.subarray(Math.max(0, t - lag - history + 1), Math.max(0, t - lag + 1))
@@ -189,12 +190,12 @@ export function plainRanks(values: Float64Array, { lag, history, least }: Subset
     if (isDefined(t - lag)) ranking.add(t - lag)
     if (!isDefined(t)) continue
     size[t] = ranking.size
-    if (ranking.size >= least) rank[t] = ranking.of(t)
+    if (ranking.size >= least) rank[t] = ranking.rankOf(t)
   }
   return { rank, size }
 }
 
-/** Each value's rank among the defined values of the last `history` bars, itself included; `from` as above. */
+/** Each value's rank among the defined values of the last `history` bars, itself included. @param from the first needed bar */
 export function rollingRanks(values: Float64Array, history: number, minHistory: number, from = 0): Ranks {
   return movingRanks(values, { lag: 0, history, least: minHistory }, from)
 }
@@ -254,38 +255,42 @@ interface Kernel {
 /** undefined: not loaded yet; null: WebAssembly with vectors is not available. */
 let kernel: Kernel | null | undefined
 
-/** Ranks by the compiled module; null where it cannot run, or has too little memory. */
+/**
+ * Ranks by the compiled module; null where it cannot run, or has too little memory.
+ * @param memory is filled with the ranks and returned; default new columns
+ */
 export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number, memory?: Ranks): Ranks | null {
   const { length } = values
-  const [own, at] = filled(values)
-  if (own === null) return null
-  own.rank(length, subset.lag, subset.history, subset.least, tolerance)
-  const answers = new Int32Array(own.memory.buffer, at + values.byteLength, 2 * length)
-  if (memory === undefined) return { rank: answers.slice(0, length), size: answers.slice(length) }
-  memory.rank.set(answers.subarray(0, length))
-  memory.size.set(answers.subarray(length))
+  const [loaded, address] = copyToKernel(values)
+  if (loaded === null) return null
+  loaded.rank(length, subset.lag, subset.history, subset.least, tolerance)
+  const ranksAndSizes = new Int32Array(loaded.memory.buffer, address + values.byteLength, 2 * length)
+  if (memory === undefined) return { rank: ranksAndSizes.slice(0, length), size: ranksAndSizes.slice(length) }
+  memory.rank.set(ranksAndSizes.subarray(0, length))
+  memory.size.set(ranksAndSizes.subarray(length))
   return memory
 }
 
 /**
- * Values in ascending order by the compiled module, in its memory until its next call; null where it cannot run, and
- * for unsuitable values.
+ * Values sorted by the compiled module. They are in its memory, which its next call overwrites. null where it cannot run,
+ * there are too many values, or one is NaN.
  */
 function kernelAscending(values: Float64Array): Float64Array | null {
-  const [own] = filled(values)
-  const at = own?.ascending(values.length) ?? 0
-  return at === 0 ? null : new Float64Array(own!.memory.buffer, at, values.length)
+  const [loaded] = copyToKernel(values)
+  if (loaded === null) return null
+  const address = loaded.ascending(values.length)
+  return address === 0 ? null : new Float64Array(loaded.memory.buffer, address, values.length)
 }
 
 /** This number of values takes 4 MB of the module's memory, which is never freed. */
-const MOST = 65_536
+const MAX_KERNEL_VALUES = 65_536
 
-/** The module with a column in it, and the column's address; null where it cannot run, or has too little memory. */
-function filled(values: Float64Array): [Kernel, number] | [null, 0] {
+/** Copies values to the module's memory, and returns the module and their address; null where that is not possible. */
+function copyToKernel(values: Float64Array): [Kernel, number] | [null, 0] {
   kernel ??= instantiated<Kernel>(WASM)
-  if (kernel === null || values.length > MOST) return [null, 0]
-  const at = kernel.reserve(values.length)
-  if (at === 0) return [null, 0]
-  new Float64Array(kernel.memory.buffer, at, values.length).set(values)
-  return [kernel, at]
+  if (kernel === null || values.length > MAX_KERNEL_VALUES) return [null, 0]
+  const address = kernel.reserve(values.length)
+  if (address === 0) return [null, 0]
+  new Float64Array(kernel.memory.buffer, address, values.length).set(values)
+  return [kernel, address]
 }

@@ -1,6 +1,6 @@
 import type { Series } from '../model/series.js'
 import { squaresAround } from './averages.js'
-import { column, undefinedColumn } from './columns.js'
+import { column, columnWithNaN } from './columns.js'
 import { compare } from './rank.js'
 
 interface VolumeWindow {
@@ -14,7 +14,7 @@ interface VolumeWindow {
  * is unknown, where fewer than `minPositive` of the earlier ones are positive, and before bar `from`.
  */
 export function volumeRatio(volume: Float64Array, window: VolumeWindow, from = 0): Float64Array {
-  const ratios = undefinedColumn(volume.length, Math.max(1, from))
+  const ratios = columnWithNaN(volume.length, Math.max(1, from))
   const means = meanVolumes(volume, window, from - 1)
   for (let t = Math.max(1, from); t < volume.length; t++) ratios[t] = volume[t]! / means[t - 1]!
   return ratios
@@ -40,7 +40,7 @@ export function accumulationSlope(
   return slopes
 }
 
-/** Volume, times -1 where the close is at the low, 1 at the high, 0 where the bar has no range. */
+/** Volume times the close's position in the bar's range: -1 at the low, 1 at the high, 0 without a range. */
 function moneyFlow(
   { high, low, close, volume }: Pick<Series, 'high' | 'low' | 'close' | 'volume'>,
   from: number,
@@ -57,7 +57,7 @@ function moneyFlow(
 
 /** Slope of each window's own line: it is 0 on the first bar and changes by the flow of each later one. */
 function lineSlopes(flow: Float64Array, length: number, from: number): Float64Array {
-  const slopes = undefinedColumn(flow.length, Math.max(from, length - 1))
+  const slopes = columnWithNaN(flow.length, Math.max(from, length - 1))
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = flow.length - length
@@ -93,11 +93,14 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
   return slopes
 }
 
-/** Mean of the window that ends on each bar, from one bar on; NaN where a volume is unknown or too few are positive. */
+/**
+ * The mean volume of the `length` bars that end on each bar. NaN before bar `from`, and for windows in which a volume is
+ * unknown or fewer than `minPositive` are positive.
+ */
 function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
-  const means = undefinedColumn(volume.length)
+  const means = columnWithNaN(volume.length)
   const first = Math.max(0, from - length + 1)
-  const whole = areWhole(volume, first)
+  const isExact = haveExactSums(volume, first)
   let sum = 0
   let unknown = 0
   let positive = 0
@@ -113,13 +116,13 @@ function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow
       if (leaving > 0) positive--
     }
     if (t < first + length - 1 || unknown > 0 || positive < minPositive) continue
-    means[t] = (whole ? sum : sumOf(volume, t - length + 1, length)) / length
+    means[t] = (isExact ? sum : sumOf(volume, t - length + 1, length)) / length
   }
   return means
 }
 
-/** Whether the known values are integers so small that any sum of them is exact. */
-function areWhole(values: Float64Array, from: number): boolean {
+/** Whether the known values from bar `from` on are integers so small that any sum of them is exact. */
+function haveExactSums(values: Float64Array, from: number): boolean {
   let sum = 0
   for (let t = from; t < values.length; t++) {
     const value = values[t]!

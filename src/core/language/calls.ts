@@ -1,5 +1,5 @@
-import { atr, ema, natr, rsi, slope, sma, stochastic, wilder } from '../indicators/averages.js'
-import { ago, column, highest, lowest, undefinedColumn } from '../indicators/columns.js'
+import { atr, ema, natr, rawStochastic, rsi, slope, sma, wilder } from '../indicators/averages.js'
+import { column, columnWithNaN, highest, laggedValues, lowest } from '../indicators/columns.js'
 import { percentile, rollingRanks } from '../indicators/rank.js'
 import { volumeRatio } from '../indicators/volume.js'
 import type { Series } from '../model/series.js'
@@ -76,9 +76,9 @@ const CALLS = {
     lengths: ['n', 'k'],
     warmUp: (n, k) => n! + k! - 2,
     values: (_, [n, k], { high, low, close }) =>
-      applyToRuns(stochastic(high, low, close, n!), run => movingAverages(run, k!)),
+      applyToRuns(rawStochastic(high, low, close, n!), run => movingAverages(run, k!)),
   },
-  ago: columnCall(ago, n => n),
+  ago: columnCall(laggedValues, n => n),
   percentile: {
     columns: ['x'],
     lengths: ['n'],
@@ -119,7 +119,7 @@ export function byBar(x: Float64Array, y: Float64Array, value: (x: number, y: nu
 /** Computes each run of defined values by itself, so that a window with an undefined value is undefined. */
 function applyToRuns(x: Float64Array, compute: (run: Float64Array) => Float64Array): Float64Array {
   if (!x.includes(Number.NaN)) return compute(x)
-  const values = undefinedColumn(x.length)
+  const values = columnWithNaN(x.length)
   for (let from = 0; from < x.length; ) {
     let to = from
     while (to < x.length && !Number.isNaN(x[to]!)) to++
@@ -133,7 +133,7 @@ function applyToRuns(x: Float64Array, compute: (run: Float64Array) => Float64Arr
 function applyToDefined(x: Float64Array, compute: (known: Float64Array) => Float64Array): Float64Array {
   if (!x.includes(Number.NaN)) return compute(x)
   const known = compute(x.filter(value => !Number.isNaN(value)))
-  const values = undefinedColumn(x.length)
+  const values = columnWithNaN(x.length)
   for (let t = 0, i = 0; t < x.length; t++) if (!Number.isNaN(x[t]!)) values[t] = known[i++]!
   return values
 }
@@ -152,7 +152,7 @@ function movingAverages(run: Float64Array, n: number): Float64Array {
 
 /** Relative strength index with missing changes: the known changes are smoothed in sequence. */
 function rsiWithGaps(x: Float64Array, n: number): Float64Array {
-  const changes = byBar(x, ago(x, 1), (now, before) => now - before)
+  const changes = byBar(x, laggedValues(x, 1), (now, before) => now - before)
   return applyToDefined(changes, known => {
     const gains = known.map(change => Math.max(change, 0))
     const losses = known.map(change => Math.max(-change, 0))

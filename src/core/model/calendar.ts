@@ -5,7 +5,7 @@ export interface Range {
   last: Day | null
 }
 
-/** First and last day of ascending columns; null without any. */
+/** The earliest and the latest day of some ascending columns; null without any day. */
 export function rangeOf(columns: readonly Int32Array[]): Range {
   const range: Range = { first: null, last: null }
   // A loop: for the fields of a whole market there are more columns than a call takes arguments.
@@ -49,16 +49,16 @@ export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
 }
 
 /**
- * Puts columns of days on their common calendar. Equal columns share their indices.
- * @returns the index of each day of each column
+ * The common calendar of some columns of days, and the index in it of each day of each column. Equal columns share their
+ * indices.
  */
-export function onCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
-  const alike = new SharedColumns()
-  const shared = new Map([...new Set(columns)].map(days => [days, alike.of(days)]))
-  const distinct = [...new Set(shared.values())]
+export function alignToCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
+  const sharedColumns = new SharedColumns()
+  const shared = columns.map(days => sharedColumns.shared(days))
+  const distinct = [...new Set(shared)]
   const calendar = unionCalendar(distinct)
   const indicesOf = new Map(distinct.map(days => [days, indicesIn(calendar, days)]))
-  return { calendar, indices: columns.map(days => indicesOf.get(shared.get(days)!)!) }
+  return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
 }
 
 /** The days of some bars of a ticker. Consecutive bars, the usual case, need no copy. */
@@ -67,20 +67,20 @@ export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
   return bars.map(bar => days[bar]!)
 }
 
-/** Returns one shared object for equal ascending columns. */
+/** Finds equal ascending columns, so that one object can replace them. */
 export class SharedColumns {
-  readonly #known = new Map<string, Int32Array[]>()
+  /** Columns by their length, first and last value. */
+  readonly #byKey = new Map<string, Int32Array[]>()
 
-  /** @param kept makes the stored copy of a column that is new */
-  of(column: Int32Array, kept: (column: Int32Array) => Int32Array = own => own): Int32Array {
-    const name = `${column.length} ${column[0]} ${column.at(-1)}`
-    const known = this.#known.get(name)
-    const same = known?.find(other => areEqual(other, column))
-    if (same !== undefined) return same
-    const own = kept(column)
-    if (known === undefined) this.#known.set(name, [own])
-    else known.push(own)
-    return own
+  /** The first column that equals `column`; by default itself. @param copy makes the object to share of a new column */
+  shared(column: Int32Array, copy = (original: Int32Array) => original): Int32Array {
+    const key = `${column.length} ${column[0]} ${column.at(-1)}`
+    const candidates = this.#byKey.get(key) ?? []
+    const equalColumn = candidates.find(candidate => areEqual(candidate, column))
+    if (equalColumn !== undefined) return equalColumn
+    const stored = copy(column)
+    this.#byKey.set(key, [...candidates, stored])
+    return stored
   }
 }
 
@@ -91,12 +91,12 @@ function areEqual(a: Int32Array, b: Int32Array): boolean {
   return true
 }
 
-/** Whether both are views on the same memory. The usual case: tickers of a market share their columns of days. */
+/** Whether two columns are views on the same memory, as tickers of a market usually share their columns of days. */
 function isSameView(a: Int32Array, b: Int32Array): boolean {
   return a.length === b.length && a.byteOffset === b.byteOffset && a.buffer === b.buffer
 }
 
-/** Whether ascending numbers have no gap. Bars of a field after its first band rarely have any. */
+/** Whether ascending numbers have no gap. */
 export function isConsecutive(ascending: Int32Array): boolean {
   const { length } = ascending
   return length === 0 || ascending[length - 1]! - ascending[0]! === length - 1

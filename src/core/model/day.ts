@@ -26,7 +26,7 @@ export function dayOf(year: number, month: number, date: number): Day | null {
   return era * 146097 + dayOfEra - 719468
 }
 
-/** Whether a value is a day with a date of four digits a year. */
+/** Whether a value is a day from the year 0 to 9999. */
 export function isDay(value: unknown): value is Day {
   return typeof value === 'number' && Number.isInteger(value) && value >= FIRST && value <= LAST
 }
@@ -44,6 +44,7 @@ export function utcToday(): Day {
   return dayAt(Date.now())
 }
 
+/** A day as `YYYY-MM-DD`. */
 export function formatDay(day: Day): string {
   let text = TEXTS.get(day)
   if (text === undefined) {
@@ -87,7 +88,7 @@ export function isWeekend(day: Day): boolean {
 const FRIDAY = 4
 const SUNDAY = 6
 
-/** The day a number of weekdays (Monday to Friday) later. */
+/** The day that is `weekdays` weekdays (Monday to Friday) later. */
 export function weekdaysAfter(day: Day, weekdays: number): Day {
   let later = day
   for (let left = weekdays; left > 0; ) if (weekdayOf(++later) < 5) left--
@@ -118,7 +119,7 @@ function daysInMonth(year: number, month: number): number {
 
 type Column = Int32Array | Float64Array
 
-/** Number of values of an ascending column up to `x`; `least` and `most` are known bounds of the result. */
+/** The number of values of an ascending column that are at most `x`. @param least and `most`: known bounds of the result */
 export function countUpTo(ascending: Column, x: number, least = 0, most = ascending.length): number {
   let low = least
   let high = most
@@ -130,7 +131,7 @@ export function countUpTo(ascending: Column, x: number, least = 0, most = ascend
   return low
 }
 
-/** Number of values of an ascending column below `x`; 0 where `x` is NaN. */
+/** The number of values of an ascending column below `x`; 0 where `x` is NaN. @param most a known bound of the result */
 export function countBelow(ascending: Column, x: number, most = ascending.length): number {
   let low = 0
   let high = most

@@ -108,7 +108,8 @@ type DatedKind = Exclude<FactKind, 'securities'>
 /** The dated records of one ticker, each kind in input order. */
 export type Facts = { readonly [Kind in DatedKind]: readonly FactRecords[Kind][] }
 
-function factsFrom(records: <Kind extends DatedKind>(kind: Kind) => readonly FactRecords[Kind][]): Facts {
+/** Facts whose records of each kind are those that `records` returns. */
+function factsByKind(records: <Kind extends DatedKind>(kind: Kind) => readonly FactRecords[Kind][]): Facts {
   return {
     reports: records('reports'),
     earnings: records('earnings'),
@@ -120,7 +121,7 @@ function factsFrom(records: <Kind extends DatedKind>(kind: Kind) => readonly Fac
   }
 }
 
-export const NO_FACTS = factsFrom(() => [])
+export const NO_FACTS = factsByKind(() => [])
 
 /** The kind of a column: how its values are read, checked and shown. */
 export type FactValue = FactAmount | 'date' | 'session' | 'text' | 'side' | 'basis' | 'asset_class'
@@ -199,7 +200,7 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
 
 export const FACT_KINDS = Object.keys(FACT_COLUMNS) as readonly FactKind[]
 
-/** The assumed filing day of a trade without a known one. */
+/** The assumed filing day of an insider's trade whose filing day is unknown. */
 export function assumedFiling(traded: Day): Day {
   return weekdaysAfter(traded, DEFINITIONS.insiders.filing)
 }
@@ -211,8 +212,8 @@ export function knownOn(kind: FactKind, record: FactRecord): Day | null {
   return known ?? report_date ?? ex_date!
 }
 
-/** The first date on whose bar a fact counts. */
-export function usableFrom({ known, session = null }: { known: Day; session?: Session }): Day {
+/** The first date on whose bar a fact counts: the day it became known if that was before the session, else the next. */
+export function firstUsableDay({ known, session = null }: { known: Day; session?: Session }): Day {
   return session === 'pre' ? known : known + 1
 }
 
@@ -235,16 +236,17 @@ export type FactSheets = { readonly [Kind in FactKind]?: FactSheet<Kind> }
 
 /** The records without their sources. */
 export function factsOf(sheets: FactSheets): Facts {
-  return factsFrom(<Kind extends DatedKind>(kind: Kind) =>
+  return factsByKind(<Kind extends DatedKind>(kind: Kind) =>
     ((sheets[kind] as FactSheet<Kind> | undefined)?.rows ?? []).map(row => row.record),
   )
 }
 
 /** The records that became known by a day. */
 export function factsKnownBy(facts: Facts, day: Day): Facts {
-  return factsFrom(kind => facts[kind].filter(record => knownOn(kind, record)! <= day))
+  return factsByKind(kind => facts[kind].filter(record => knownOn(kind, record)! <= day))
 }
 
+/** The last imported description of a ticker; null without one. */
 export function securityOf(sheets: FactSheets): Security | null {
   return sheets.securities?.rows.at(-1)?.record ?? null
 }

@@ -42,40 +42,39 @@ export interface WindowOutcomes {
   unrounded: { returns: Float64Array; percentiles: Float64Array } | null
 }
 
-/** Events of a server as columns. @param bands the known vocabulary of the field */
+/** A server's events as columns. @param bands the known vocabulary of the field */
 export function historyOf({ events, ...head }: EventHistory, bands: readonly string[]): History {
   const { duration } = TIMEFRAMES[head.timeframe]
   const vocabulary = vocabularyOf(events, head.present, bands)
-  const code = (band: string): number => vocabulary.indexOf(band)
-  const byteColumn = (of: (event: HistoricEvent) => number): Uint8Array => Uint8Array.from(events, of)
+  const byteColumn = (numberOf: (event: HistoricEvent) => number): Uint8Array => Uint8Array.from(events, numberOf)
+  const outcomesOver = (window: string): WindowOutcomes => {
+    const performances = byteColumn(({ aftermath }) => {
+      const outcome = aftermath![window] ?? null
+      return outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
+    })
+    return { performances, ended: performances.map(code => Number(code !== UNDEFINED)), unrounded: null }
+  }
+  const isAftermathHidden = events.some(event => event.aftermath === null)
   const hasContext = events.some(event => event.context_band !== undefined)
   return {
     ...head,
     bands: vocabulary,
     days: Int32Array.from(events, event => parseDay(event.date)!),
-    entered: byteColumn(event => code(event.band)),
-    left: byteColumn(event => code(event.prev_band)),
-    stability: byteColumn(({ stability_at_entry: known }) =>
-      known === undefined ? UNDEFINED : STABILITIES.indexOf(known),
+    entered: byteColumn(event => vocabulary.indexOf(event.band)),
+    left: byteColumn(event => vocabulary.indexOf(event.prev_band)),
+    stability: byteColumn(({ stability_at_entry: stability }) =>
+      stability === undefined ? UNDEFINED : STABILITIES.indexOf(stability),
     ),
     flips: byteColumn(event => event.flips_recent_at_entry ?? UNDEFINED),
     lasted: Int32Array.from(events, event => event[duration] ?? NOT_ENDED),
     contexts: hasContext ? events.map(event => event.context_band ?? null) : null,
-    outcomes: events.some(event => event.aftermath === null)
-      ? null
-      : windowNames(head.timeframe).map(window => {
-          const performances = byteColumn(({ aftermath }) => {
-            const outcome = aftermath![window] ?? null
-            return outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
-          })
-          return { performances, ended: performances.map(found => Number(found !== UNDEFINED)), unrounded: null }
-        }),
+    outcomes: isAftermathHidden ? null : windowNames(head.timeframe).map(outcomesOver),
     base: null,
     sentEvents: events,
   }
 }
 
-/** The known bands, and those of the events that this version does not know: a server may have newer ones. */
+/** The known bands, then those that only the server's answer has: it may be newer than this version. */
 function vocabularyOf(
   events: readonly BandEvent[],
   present: EventHistory['present'],
@@ -86,12 +85,12 @@ function vocabularyOf(
   return [...new Set([...bands, ...namedBands])]
 }
 
-/** The events in the spelling of the specification. */
+/** A history in the spelling of the specification, with one object an event instead of columns. */
 export function eventHistoryOf(history: History): EventHistory {
   const { ticker, field, timeframe, query_range, after, as_of, present, source } = history
   const events = eventsOf(history)
-  const found: EventHistory = { ticker, field, timeframe, query_range, after, as_of, events, present }
-  return source === undefined ? found : { ...found, source }
+  const spelled: EventHistory = { ticker, field, timeframe, query_range, after, as_of, events, present }
+  return source === undefined ? spelled : { ...spelled, source }
 }
 
 /** Events as columns, with the data to spell them. */
@@ -136,6 +135,7 @@ function stabilityAt({ timeframe, stability, flips }: EventColumns, i: number): 
   }
 }
 
+/** The performance band of event `i` by the name of each window; null where it has none. */
 function aftermathOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number): Aftermath {
   const aftermath: Aftermath = {}
   windowNames(timeframe).forEach((name, w) => {
@@ -249,7 +249,7 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The periods from histories that come ticker by ticker, with the fields in the order of the query. */
+/** The periods of each ticker. @param histories come ticker by ticker, each with all fields @param fields their number */
 export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
   let historiesOfTicker: History[] = []
   for await (const history of histories) {
@@ -309,7 +309,7 @@ function joinTransitions(histories: readonly History[]): TransitionColumns {
   return { ...columns, contexts: histories.flatMap(({ contexts, days }) => contexts ?? Array.from(days, () => null)) }
 }
 
-/** A day of one of the columns as text; null where unknown. */
+/** The day in a row of a column of days, as text; null where it is NO_NUMBER. */
 export function dateIn(column: Int32Array, row: number): string | null {
   return column[row] === NO_NUMBER ? null : formatDay(column[row]!)
 }

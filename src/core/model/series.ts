@@ -89,10 +89,10 @@ export function sliceBars({ timeframe, unadjustedClose, ...columns }: Series, fr
   }
 }
 
-/** 0, 1, 2, … up to the greatest requested number, in shared memory. Read-only. */
+/** 0, 1, 2, … up to the greatest requested number, in shared memory: a whole market has ten thousands of such lists. */
 let numbers: Int32Array = new Int32Array(0)
 
-/** Consecutive numbers as a view on a shared column: a whole market has ten thousands of such lists. */
+/** The numbers from `from` up to, but not including, `to`, as a read-only view on a shared column. */
 export function numbersBetween(from: number, to: number): Int32Array {
   if (to > numbers.length) {
     numbers = new Int32Array(new SharedArrayBuffer(2 * to * numbers.BYTES_PER_ELEMENT))
@@ -114,6 +114,7 @@ export interface Bar {
   volume: number | null
 }
 
+/** The bar `t` of a series as an object. */
 export function barOf({ open, high, low, close, volume }: Series, t: number): Bar {
   const traded = volume[t]!
   return {
@@ -189,7 +190,7 @@ export interface FieldColumns extends Entries {
   bands: Uint8Array
 }
 
-/** One record; null for an unknown name. */
+/** The record of the field `name`, as views on the shared columns; null for an unknown name. */
 export function recordIn(columns: FieldColumns, name: string): FieldRecord | null {
   const f = columns.names.indexOf(name)
   if (f === -1) return null
@@ -252,7 +253,7 @@ export function returnOver(close: Float64Array, t: number, window: number): numb
   return close[t + window]! / close[t]! - 1
 }
 
-/** The return of each bar; NaN while the last bar of its window does not exist. @param returns is filled */
+/** Each bar's return over the next `window` bars; NaN where the series ends before. @param returns is filled */
 export function forwardReturns(
   close: Float64Array,
   window: number,
@@ -303,20 +304,21 @@ const USUAL_CLOSURE = 5
 /** A close this far from the previous one is a split, an error, or a rare day. */
 const JUMP = 0.3
 
+/** Whether a close is more than JUMP above or below the one before, as a fraction. */
 export function isJump(before: number, after: number): boolean {
   return Math.abs(after / before - 1) > JUMP
 }
 
-/** Describes the close after another; null where it is near enough. */
+/** Describes a jump from one close to the next; null where there is none. */
 export function jumpBetween(before: number, after: number): string | null {
   if (!isJump(before, after)) return null
   const move = after / before - 1
   return `close ${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} % from the bar before`
 }
 
-/** Describes the date after another; null where at most `most` days lie between. */
-export function gapBetween(before: Day, after: Day, most: number): string | null {
-  return after - before > most ? `${after - before} days after the bar before` : null
+/** Describes a gap of more than `maxDays` days between the dates of two bars; null where there is none. */
+export function gapBetween(before: Day, after: Day, maxDays: number): string | null {
+  return after - before > maxDays ? `${after - before} days after the bar before` : null
 }
 
 /** Remarks on a ticker's bars. */
@@ -327,43 +329,47 @@ export interface BarMarks {
   outside: readonly Day[]
 }
 
-/** Stored with the bars, so a store must be migrated where a rule changes. */
+/** Finds the gaps and the outside bars of a series. They are stored, so a store must be migrated where a rule changes. */
 export function marksOf({ days, open, high, low, close }: Series): BarMarks {
   const gaps: [Day, Day][] = []
   const outside: Day[] = []
   for (let t = 0; t < days.length; t++) {
     if (t > 0 && days[t]! - days[t - 1]! > USUAL_CLOSURE) gaps.push([days[t - 1]!, days[t]!])
-    const most = Math.max(open[t]!, close[t]!)
-    const least = Math.min(open[t]!, close[t]!)
-    if (most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)) outside.push(days[t]!)
+    const isAboveHigh = Math.max(open[t]!, close[t]!) > high[t]! * (1 + ROUNDING)
+    const isBelowLow = Math.min(open[t]!, close[t]!) < low[t]! * (1 - ROUNDING)
+    if (isAboveHigh || isBelowLow) outside.push(days[t]!)
   }
   return { gaps, outside }
 }
 
-/** Up to this share of the price it is rounding. */
+/** A price up to this share of itself above the high, or below the low, is only rounded. */
 const ROUNDING = 0.001
 
-/** The median number of days from bar to bar; 1 with too few bars. */
+/** The median number of days from one bar to the next; 1 for fewer than 11 bars. */
 export function middleSpacing(days: Int32Array): number {
   if (days.length < 11) return 1
   // Nearly all are small: counting is much faster than sorting.
   const counts = new Int32Array(SPACINGS)
-  let left = (days.length - 1) >> 1
+  let spacingsBelowMedian = (days.length - 1) >> 1
   for (let i = 1; i < days.length; i++) counts[Math.min(days[i]! - days[i - 1]!, SPACINGS - 1)]!++
   for (let spacing = 0; spacing < SPACINGS - 1; spacing++) {
-    left -= counts[spacing]!
-    if (left < 0) return spacing
+    spacingsBelowMedian -= counts[spacing]!
+    if (spacingsBelowMedian < 0) return spacing
   }
   const spacings = days.subarray(1).map((day, i) => day - days[i]!)
   return spacings.sort()[spacings.length >> 1]!
 }
 
+/** Spacings from here on are counted together; where the median is one of them, all are sorted. */
 const SPACINGS = 64
 
 /** Most daily bars are at most this number of days apart. */
 export const DAILY = 4
 
-/** From this number of days on, bars are missing; a ticker that trades at weekends has no holidays. */
+/**
+ * The longest usual number of days between two bars; where there are more, bars are missing. Infinite for bars that are
+ * not daily; 1 for a ticker that trades at weekends, which has no holidays.
+ */
 export function usualGap(days: Int32Array, spacing = middleSpacing(days)): number {
   if (spacing > DAILY) return Number.POSITIVE_INFINITY
   let weekends = 0

@@ -9,10 +9,10 @@ import {
   type FactSheet,
   type FactSheets,
   type FactSource,
+  firstUsableDay,
   knownOn,
   type Security,
   securityOf,
-  usableFrom,
 } from '../../core/model/facts.js'
 import { DAYS } from '../../core/params/arguments.js'
 import { MAX_ANALYSTS } from '../feeds/facts/rows.js'
@@ -228,11 +228,11 @@ interface Rule<Of extends FactRecord> {
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: record => `${record.period_end} ${usableFrom(record)} ${record.known}`, merge: appendRows },
+  reports: { key: record => `${record.period_end} ${firstUsableDay(record)} ${record.known}`, merge: appendRows },
   // A corrected result is no further report: four reports make a year.
   earnings: { key: record => `${record.report_date}`, merge: replaceRows },
   schedule: { key: record => `${record.known} ${record.expected_date}`, merge: appendRows },
-  ratings: { key: record => `${record.known} ${usableFrom(record)}`, merge: appendRows },
+  ratings: { key: record => `${record.known} ${firstUsableDay(record)}`, merge: appendRows },
   grades: { key: record => `${record.known} ${record.firm.trim().toLowerCase()}`, merge: appendRows },
   insiders: { key: record => JSON.stringify(record), merge: appendRows },
   splits: { key: record => `${record.ex_date}`, merge: appendRows },

@@ -6,10 +6,10 @@ import {
   type FactRecord,
   type FactSheet,
   type FactSheets,
+  firstUsableDay,
   knownOn,
   type Security,
   securityOf,
-  usableFrom,
 } from '../../core/model/facts.js'
 import { entitleExport } from '../../core/tiers.js'
 import type { Cache } from './cache.js'
@@ -106,7 +106,7 @@ function knownSecurity(security: Security | null, asOf: Day | null): KnownFacts[
 
 /** The first day on which a record counts. @param known the day on which it became known */
 function usableFromDay(kind: FactKind, record: FactRecord, known: Day): Day {
-  return kind === 'splits' ? known : usableFrom({ ...(record as object), known })
+  return kind === 'splits' ? known : firstUsableDay({ ...(record as object), known })
 }
 
 /** The values of a record by column, dates as text. */

@@ -1,4 +1,4 @@
-import { inOrder } from '../../core/indicators/rank.js'
+import { sortedColumn } from '../../core/indicators/rank.js'
 import { daysAt, indicesIn, unionCalendar } from '../../core/model/calendar.js'
 import { countUpTo, mondayOf } from '../../core/model/day.js'
 import type { Series } from '../../core/model/series.js'
@@ -324,7 +324,7 @@ function pointOf(
     if (n > eventsBefore) base += (n - eventsBefore) * baseMoves[pointIndex]!
   }
   const moves = values.subarray(0, n)
-  const ascending = inOrder(moves, moves)
+  const ascending = sortedColumn(moves, moves)
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
   return {
     bar,

@@ -1,5 +1,5 @@
-import { inOrder, movingRanks, type Ranks, zoneOfRank } from '../../core/indicators/rank.js'
-import { daysAt, indicesIn, isConsecutive, onCommonCalendar } from '../../core/model/calendar.js'
+import { movingRanks, type Ranks, sortedColumn, zoneOfRank } from '../../core/indicators/rank.js'
+import { alignToCommonCalendar, daysAt, indicesIn, isConsecutive } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import { DEFINITIONS } from '../../core/model/definitions.js'
 import { forwardReturns, PERFORMANCES } from '../../core/model/series.js'
@@ -117,7 +117,7 @@ export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
 /** Puts members on their common calendar: the union of the base days of all members with events. */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const withEvents = members.filter(({ events }) => events.length > 0)
-  const { calendar, indices } = onCommonCalendar(withEvents.map(({ days }) => days))
+  const { calendar, indices } = alignToCommonCalendar(withEvents.map(({ days }) => days))
   return { calendar, members: withEvents.map((member, i) => ({ ...member, indices: indices[i]! })) }
 }
 
@@ -226,7 +226,7 @@ export function baseOf(
   const deviation = Math.sqrt(meanByEvents(withEvents, ({ returns }) => meanSquaredDistance(returns, mean)))
   // Sorted in place: for a whole market they are as large as all loaded prices.
   const columns = withEvents.map(({ returns, events: { length: weight } }) => {
-    return { ascending: inOrder(returns, returns), weight }
+    return { ascending: sortedColumn(returns, returns), weight }
   })
   const n = withEvents.reduce((sum, { returns }) => sum + returns.length, 0)
   return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }

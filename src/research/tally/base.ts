@@ -1,4 +1,4 @@
-import { inOrder } from '../../core/indicators/rank.js'
+import { sortedColumn } from '../../core/indicators/rank.js'
 import { countUpTo } from '../../core/model/day.js'
 import type { Baseline } from '../../core/model/event.js'
 import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
@@ -226,7 +226,7 @@ const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)
-  const ascending = inOrder(returns, returns)
+  const ascending = sortedColumn(returns, returns)
   // Added in ascending order, so that the order of the events does not change the last digit.
   let sum = 0
   for (let i = 0; i < n; i++) sum += ascending[i]!

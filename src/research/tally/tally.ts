@@ -3,7 +3,7 @@
 // Out: counts, shares and medians with intervals.
 
 import { InvalidParameter, parameter, sentence } from '../../core/errors.js'
-import { onCommonCalendar } from '../../core/model/calendar.js'
+import { alignToCommonCalendar } from '../../core/model/calendar.js'
 import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
 import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
@@ -232,7 +232,7 @@ interface EndedEvents {
 }
 
 function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): Market {
-  const { calendar, indices } = onCommonCalendar(sources.map(({ days }) => days))
+  const { calendar, indices } = alignToCommonCalendar(sources.map(({ days }) => days))
   const greatest = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)
   const maxEvents = greatest(sources.map(({ events }) => events))
   return {

@@ -56,14 +56,14 @@ export async function* tickerSources(
   const isFiltered = context !== undefined || when !== undefined
   if (isFiltered && bands !== undefined) query.bands = bands
   const unfiltered = isFiltered ? source.histories(everyEvent)[Symbol.asyncIterator]() : null
-  const shared = new SharedColumns()
+  const sharedColumns = new SharedColumns()
   // Copied, because the source's columns are views of larger buffers.
   const memory = new ColumnMemory()
   try {
     for await (const history of source.histories(query)) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      const days = shared.of(base?.days ?? workdays(history.days, timeframe), column => column.slice())
+      const days = sharedColumns.shared(base?.days ?? workdays(history.days, timeframe), column => column.slice())
       const bars = barsSinceFirst(history, unfiltered === null ? history : (await unfiltered.next()).value)
       const indices = indicesOf(history.days, days, bars)
       // Only the counted events are kept: a whole market has ten times as many.
@@ -79,7 +79,7 @@ export async function* tickerSources(
         indices: countedIndices,
         bars: bars === indices ? countedIndices : memory.put(valuesAt(bars, rows)),
         outcomes: memory.put(codesOf(outcomes, rows)),
-        base: base && { ...base, days, closes: memory.put(base.closes), indexes: shared.of(base.indexes) },
+        base: base && { ...base, days, closes: memory.put(base.closes), indexes: sharedColumns.shared(base.indexes) },
         days,
       }
     }
