@@ -119,20 +119,24 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   },
 }
 
+/** The rows of a table of parameters that have these names, in this order. */
 function pickRows<Rows extends Table, Name extends keyof Rows & string>(table: Rows, names: readonly Name[]) {
   return Object.fromEntries(names.map(name => [name, table[name]!])) as Record<Name, Parameter>
 }
 
 /** The parameters with every loaded ticker, if they name none. */
 async function withAllTickers(bands: BandsClient, params: Params): Promise<never> {
-  const { tickers = (await bands.tickers()).map(one => one.ticker), ...others } = params
+  const { tickers = (await bands.tickers()).map(({ ticker }) => ticker), ...others } = params
   return { tickers, ...others } as never
 }
 
 /** The tickers grouped by the range of their bars: thousands of them usually share a few ranges. */
 function groupByRange(entries: readonly TickerEntry[]) {
   const groups = Map.groupBy(entries, ({ first, last }) => `${formatDay(first)} to ${formatDay(last)}`)
-  const ranges = Array.from(groups, ([range, own]) => ({ range, tickers: own.map(one => one.ticker).join(' ') }))
+  const ranges = Array.from(groups, ([range, group]) => ({
+    range,
+    tickers: group.map(({ ticker }) => ticker).join(' '),
+  }))
   return { tickers: entries.length, ranges }
 }
 
@@ -149,6 +153,7 @@ const NO_VALIDATION = {
   getValidator: () => (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined }),
 }
 
+/** A server with every question as a tool. */
 function toolServer(bands: BandsClient): McpServer {
   const server = new McpServer(
     { name: 'bands', version: version() },
@@ -162,9 +167,10 @@ function toolServer(bands: BandsClient): McpServer {
       annotations: { readOnlyHint: true },
     }
     server.registerTool(name, config, async params =>
-      answerOrRefusal(async () =>
-        shortenAnswer(await ask(bands, withoutNulls(params as Params) as never), details, shown),
-      ),
+      answerOrRefusal(async () => {
+        const answer = await ask(bands, withoutNulls(params as Params) as never)
+        return shortenAnswer(answer, details, shown)
+      }),
     )
   }
   return server
@@ -183,34 +189,39 @@ function inputSchema(shown: Table, described: Set<string>): JsonSchema {
     properties: Record<string, JsonSchema>
     required?: string[]
   }
-  const light = Object.keys(properties).map(name => {
+  const lightProperties: Record<string, JsonSchema> = {}
+  for (const name of Object.keys(properties)) {
     const { kind, help } = shown[name]!
     const type = lightSchema(kind.schema)
+    lightProperties[name] = type
     const key = `${name} ${JSON.stringify(type)}`
-    const isNew = !described.has(key)
+    if (described.has(key)) continue
     described.add(key)
     // Options of the command line are parameters here.
-    const words = help.replace(/--(\w+)/g, '$1')
-    return [name, { ...type, ...(isNew && { description: words }) }]
-  })
+    lightProperties[name] = { ...type, description: help.replace(/--(\w+)/g, '$1') }
+  }
+  const schema: Record<string, unknown> = { type: 'object', properties: lightProperties }
   // A condition replaces the field.
   const needed = required.filter(name => name !== 'field' || shown.when === undefined)
-  return { type: 'object', properties: Object.fromEntries(light), ...(needed.length > 0 && { required: needed }) }
+  if (needed.length > 0) schema.required = needed
+  return schema
 }
 
 /** The allowed words of a longer list are left out: the tool `fields` has them. */
 const MAX_ENUM_LENGTH = 8
 
-/** A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. */
+/**
+ * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. Of several
+ * alternatives a list is shown; without a list any value is allowed.
+ */
 function lightSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
-  const list = (anyOf as JsonSchema[] | undefined)?.find(one => one.type === 'array')
+  const list = (anyOf as JsonSchema[] | undefined)?.find(alternative => alternative.type === 'array')
   if (list !== undefined) return lightSchema(list)
   if (anyOf !== undefined) return {}
-  return {
-    type,
-    ...(Array.isArray(words) && words.length <= MAX_ENUM_LENGTH && { enum: words }),
-    ...(items !== undefined && { items: lightSchema(items as JsonSchema) }),
-  }
+  const light: Record<string, unknown> = { type }
+  if (Array.isArray(words) && words.length <= MAX_ENUM_LENGTH) light.enum = words
+  if (items !== undefined) light.items = lightSchema(items as JsonSchema)
+  return light
 }
 
 /** The reply to a call. A BandsError becomes a reply, too, so that the assistant can correct its question. */
@@ -228,42 +239,42 @@ async function answerOrRefusal(ask: () => Promise<string>) {
  * An answer as JSON of at most MAX_ANSWER_LENGTH. Its longest lists are cut until it is short enough; `rows_here` names
  * them. Throws InvalidParameter if cutting does not suffice.
  * @param details the paths of lists that are left out
+ * @param shown the parameters of the question, for the advice how to shorten its answer
  */
 function shortenAnswer(answer: unknown, details: readonly string[], shown: Table): string {
   const document = JSON.parse(JSON.stringify(answer, roundNumber)) as Params
-  const cut: Record<string, string> = {}
-  const cutTo = ({ path, list }: RowList, keep: number): void => {
-    const [, all = list.length] = /of (\d+)/.exec(cut[path] ?? '') ?? []
-    cut[path] = `${keep} of ${all}`
-    list.length = keep
+  const originalLengths = new Map<string, number>()
+  const rowsHere: Record<string, string> = {}
+  const cutTo = ({ path, list }: RowList, length: number): void => {
+    const originalLength = originalLengths.get(path) ?? list.length
+    originalLengths.set(path, originalLength)
+    rowsHere[path] = `${length} of ${originalLength}`
+    list.length = length
   }
-  for (const rows of listsIn(document))
-    if (details.includes(rows.path) || (rows.path === 'tickers' && rows.list.length > MAX_LISTED_TICKERS))
-      cutTo(rows, 0)
+  for (const rows of listsIn(document)) {
+    const isLongTickerList = rows.path === 'tickers' && rows.list.length > MAX_LISTED_TICKERS
+    if (isLongTickerList || details.includes(rows.path)) cutTo(rows, 0)
+  }
   let text = JSON.stringify(document)
   while (text.length > MAX_ANSWER_LENGTH) {
     const lists = listsIn(document).map(rows => ({ ...rows, size: JSON.stringify(rows.list).length }))
-    // A few rows are groups of figures; many are details.
-    const long = lists.filter(({ list }) => list.length > MANY_ROWS)
-    const [longest] = (long.length > 0 ? long : lists.filter(({ list }) => list.length > 1)).toSorted(
-      (a, b) => b.size - a.size,
-    )
+    const listsOfDetails = lists.filter(({ list }) => list.length > MANY_ROWS)
+    const candidates = listsOfDetails.length > 0 ? listsOfDetails : lists.filter(({ list }) => list.length > 1)
+    const [longest] = candidates.toSorted((a, b) => b.size - a.size)
     if (longest === undefined) throw tooLongError(text.length, shown)
     const { list, size } = longest
     const share = 1 - (text.length - MAX_ANSWER_LENGTH + CUT_NOTE_LENGTH) / size
     cutTo(longest, Math.max(1, Math.min(list.length - 1, Math.floor(list.length * share))))
     text = JSON.stringify(document)
   }
-  if (Object.keys(cut).length === 0) return text
-  return JSON.stringify({
-    rows_here: cut,
-    for_more: `${narrowingAdvice(shown)}the command line has all`,
-    ...document,
-  })
+  if (Object.keys(rowsHere).length === 0) return text
+  const advice = `${narrowingAdvice(shown)}the command line has all`
+  return JSON.stringify({ rows_here: rowsHere, for_more: advice, ...document })
 }
 
 /** Characters that are left for `rows_here`. */
 const CUT_NOTE_LENGTH = 500
+/** A list with more rows has details; a shorter one has groups of figures. */
 const MANY_ROWS = 10
 /** A longer list of tickers is left out, and only counted. */
 const MAX_LISTED_TICKERS = 50
@@ -273,19 +284,24 @@ interface RowList {
   list: unknown[]
 }
 
-/** The lists of a document with rows in them, by their path; those within a row of figures, such as an equity, too. */
+/**
+ * The lists of a document that are not empty, also those inside their rows, each with its path: `trades`,
+ * `benchmarks.equity`. A path names keys only, so lists in several rows of one list share a path.
+ */
 function listsIn(document: object, prefix = ''): RowList[] {
   return Object.entries(document).flatMap(([key, value]): RowList[] => {
     const path = Array.isArray(document) ? prefix.slice(0, -1) : `${prefix}${key}`
     if (typeof value !== 'object' || value === null) return []
-    const own = Array.isArray(value) && value.length > 0 ? [{ path, list: value }] : []
-    return [...own, ...listsIn(value, `${path}.`)]
+    const lists = listsIn(value, `${path}.`)
+    if (Array.isArray(value) && value.length > 0) lists.unshift({ path, list: value })
+    return lists
   })
 }
 
 /** Parameters that make an answer shorter. */
 const NARROWING_PARAMS = ['tickers', 'field', 'band', 'after', 'since', 'limit', 'horizon']
 
+/** How to make an answer shorter, as the start of a sentence; empty where no parameter does. */
 function narrowingAdvice(shown: Table): string {
   const names = NARROWING_PARAMS.filter(name => name in shown)
   return names.length === 0 ? '' : `narrow the question by ${names.join(', ')}; `
