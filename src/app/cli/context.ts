@@ -213,7 +213,8 @@ export class Context {
     const { format, config } = this
     const document = this.withUsedDefinitions(answer.document)
     await write(
-      { ...answer, document },
+      // A copy would compute the rows and paragraphs, of which each format needs one or none.
+      document === answer.document ? answer : { ...answer, document },
       { format, raw: config.csv_raw, out: this.world.out, screen: () => this.screen() },
       style,
     )

@@ -24,8 +24,9 @@ type Rows<T> = Iterable<T> | AsyncIterable<T>
  */
 export function writeAnswer(
   format: 'csv' | 'ndjson',
-  { columns, rows, raw = false }: { columns: readonly string[]; rows: Iterable<object>; raw?: boolean },
+  { columns, rows }: { columns: readonly string[]; rows: Iterable<object> },
   sink: Sink,
+  { raw = false } = {},
 ): Promise<void> {
   if (format === 'ndjson') return writeNdjson(rows, sink)
   const line = (row: object): string => {

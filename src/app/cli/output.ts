@@ -43,7 +43,7 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
   }
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
-    return writeAnswer(format, { ...answer, raw }, plain)
+    return writeAnswer(format, answer, plain, { raw })
   }
   const [{ blocksText }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const terminalScreen = await screen()

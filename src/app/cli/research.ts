@@ -128,7 +128,7 @@ export async function writeTable(
   const ending = extname(file).toLowerCase()
   await writeFileWhole(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
-    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
+    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows }, sink, { raw: context.config.csv_raw })
   })
   await context.remark(`wrote ${count(rows.length, thing)}${detail} to ${file}`)
 }
