@@ -12,7 +12,7 @@ import {
 import { ODDITIES, type ReadResult, type Rejected, type TickerBars, type Warning, type WarningKind } from './feed.js'
 import { type Bar, GrowingBars, type Order } from './growing-bars.js'
 import type { Role } from './names.js'
-import { Rejections, Remarks, refuseUnfinished } from './refusals.js'
+import { onlyUnfinishedError, Rejections, Remarks } from './refusals.js'
 import { Spill } from './spill.js'
 
 /** Why a row is no bar, and which of its fields is at fault. */
@@ -68,6 +68,7 @@ export class Collector {
     this.#rejections = new Rejections(file, skipBadRows)
   }
 
+  /** The bars of a ticker so far; none for a new ticker. */
   barsOf(ticker: string): GrowingBars {
     const known = this.#tickers.get(ticker)
     if (known !== undefined) return known
@@ -139,6 +140,7 @@ export class Collector {
     for (const row of rows) this.#rejections.add(() => row)
   }
 
+  /** Counts and remarks a row of a day without a trade, which is left out. */
   skipUntraded(row: number): void {
     this.#untradedRows++
     this.remark(UNTRADED_DAYS, row)
@@ -159,6 +161,7 @@ export class Collector {
   /**
    * The clean columns; throws BadData for bad rows unless they are skipped, and if no row is good. Tickers in the
    * temporary file are read from there on each use.
+   * @param divisor prices in the file are divided by it, such as 10,000
    */
   finish(prices: Adjustment, divisor = 1): Collected {
     this.#rejections.throwIfBad(this.rows)
@@ -185,7 +188,7 @@ export class Collector {
     if (tickers.length === 0)
       throw this.#untradedRows > 0
         ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED_DAYS}`)
-        : refuseUnfinished(this.#file)
+        : onlyUnfinishedError(this.#file)
     const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
     const release = this.#isLarge ? closerOf(this.#spill) : null
     return {
@@ -208,7 +211,7 @@ export class Collector {
   }
 }
 
-/** A function that closes a temporary file. A closure inside `finish` would keep the read data in memory. */
+/** Returns a function that closes a temporary file. Made inside `finish` it would keep the read data in memory. */
 function closerOf(spill: Spill): () => void {
   return () => spill.close()
 }
@@ -233,7 +236,7 @@ const DATED_DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: day
 /** Number of odd bars per kind that are listed one by one. */
 export const MAX_WARNINGS_SHOWN = 3
 
-/** Reports odd bars of one ticker that are loaded anyway: kind, bar and a short text. */
+/** Calls `report` for each odd bar of a ticker, with the kind, the number of the bar, and a short text. */
 function reportOddities(bars: Series, report: (kind: WarningKind, bar: number, detail: string) => void): void {
   const { days, close, volume } = bars
   const spacing = middleSpacing(days)
@@ -251,7 +254,7 @@ function reportOddities(bars: Series, report: (kind: WarningKind, bar: number, d
   }
 }
 
-/** Says that a bar's open or close is outside its high and low; null for a sound bar. */
+/** Text that says that the open or close of bar `i` is outside its high and low; null for a sound bar. */
 function openOrCloseOutside({ open, high, low, close }: Series, i: number): string | null {
   return outsideHighLow('open', open[i]!, high[i]!, low[i]!) ?? outsideHighLow('close', close[i]!, high[i]!, low[i]!)
 }

@@ -5,7 +5,7 @@ import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
 import { isNameOfRole, vendorOrder } from './layout.js'
 import { PRICES, USUAL_ORDER } from './names.js'
-import { refuseHeaderless, startsWithDate } from './refusals.js'
+import { headerlessError, startsWithDate } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
 import {
   type Calendar,
@@ -197,7 +197,7 @@ function namesWithoutHeader(file: string, first: readonly string[]): string[] {
   // The last one, an adjusted close, may be missing.
   const surplus = names.length - first.length
   if (names.length > 0 && (surplus === 0 || surplus === 1)) return names.slice(0, first.length)
-  throw refuseHeaderless(file, first)
+  throw headerlessError(file, first)
 }
 
 /** Whether a text has the form of a date. Eight digits, which may be a time in milliseconds, must be a real date. */

@@ -4,7 +4,7 @@ import { firstOf } from '../../core/numbers.js'
 import { isMapping } from '../../core/params/arguments.js'
 import type { Format } from './feed.js'
 import type { JsonObject, Path } from './json-text.js'
-import { type Columns, layoutOf, missingBarRoles, refuseOtherThanDays, vendorOrder } from './layout.js'
+import { type Columns, layoutOf, missingBarRoles, refuseNonDailyBars, vendorOrder } from './layout.js'
 import { ROLES, USUAL_ORDER } from './names.js'
 import { MAX_FIELDS } from './row.js'
 
@@ -52,6 +52,7 @@ export function listsIn(file: string, root: JsonObject, path: Path): { key: stri
   })
 }
 
+/** Whether the key of an entry is a ticker in upper case. */
 function hasTickerKey({ key }: { key: string }): boolean {
   return parseTicker(key) === key
 }
@@ -99,7 +100,11 @@ export function joinLists(file: string, lists: readonly { key: string; table: Js
     symbol: null,
     columns: Object.fromEntries(roles.map((role, column) => [role, column])),
     rows: rows.map(({ key, table: { columns }, cells }) =>
-      roles.map(role => (role === 'ticker' ? key : cells[columns[role] ?? -1])),
+      roles.map(role => {
+        if (role === 'ticker') return key
+        const column = columns[role]
+        return column === undefined ? undefined : cells[column]
+      }),
     ),
     pathOf(at, column) {
       const { table, row } = rows[at]!
@@ -118,6 +123,7 @@ export function symbolOf(root: JsonObject): string | null {
 /** The table of an object that is itself one bar, such as the only line of a file of rejects; null for others. */
 function singleTable(file: string, root: JsonObject): JsonTable | null {
   const table = objectTable(file, [root], [])
+  // The document has no list, so the index of the row is not part of a path.
   return table === null ? null : { ...table, pathOf: (row, column) => table.pathOf(row, column).slice(1) }
 }
 
@@ -195,7 +201,7 @@ export function rowsTable(
   const columns = isSameLength ? barColumns(file, names) : null
   if (columns === null) return null
   const { format } = layoutOf(file, 1, names)
-  if (format === 'binance' && Array.isArray(first)) refuseOtherThanDays(file, names, first.map(String))
+  if (format === 'binance' && Array.isArray(first)) refuseNonDailyBars(file, names, first.map(String))
   let shownFormat: Format = 'json rows'
   if (names === HQCHART_ORDER) shownFormat = 'hqchart'
   else if (format === 'binance' || format === 'kraken') shownFormat = format

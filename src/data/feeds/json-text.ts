@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { BadData, quoted } from '../../core/errors.js'
 import { characterCount } from './row.js'
 
-/** A step into a JSON document at a time: keys and indexes. */
+/** The keys and indexes that lead to a value in a JSON document. */
 export type Path = readonly (string | number)[]
 
 export type JsonObject = Record<string, unknown>
@@ -35,13 +35,13 @@ export class JsonText {
     const document = parseOrUndefined(content)
     const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
     this.isOneDocumentPerLine =
-      document === undefined && starts.length > 1 && parseOrUndefined(this.#line(starts[0]!)) !== undefined
+      document === undefined && starts.length > 1 && parseOrUndefined(this.#lineFrom(starts[0]!)) !== undefined
     this.#documentStarts = this.isOneDocumentPerLine ? starts : [0]
     if (document === undefined && !this.isOneDocumentPerLine) throw this.#syntaxError(0)
     this.root = this.isOneDocumentPerLine ? starts.map(start => this.#valueOfLine(start)) : document
     for (const start of this.#documentStarts) {
       // JSON itself lets a later key of the same name replace an earlier one without a word.
-      const repeated = repeatedKey(this.#document(start))
+      const repeated = repeatedKey(this.#documentFrom(start))
       if (repeated === null) continue
       const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
       throw this.#error(start + repeated.offset, what)
@@ -53,14 +53,17 @@ export class JsonText {
     return { lines: this.isOneDocumentPerLine ? 'one document a line' : 'one document' }
   }
 
-  /** The line of the value at a path, without a tree where the text has only one. */
+  /** The line, from 1, of the value at a path. Only a text of several lines is parsed for it. */
   lineOf(path: Path): number {
     const [, second] = this.#lineStarts
     return second === undefined || this.content.trimEnd().length < second ? 1 : this.locate(path).line
   }
 
-  /** Line and column of the value at a path, or of its key; for an absent value of its parent. */
-  locate(path: Path, key = false): { line: number; column: number } {
+  /**
+   * Line and column, from 1, of the value at a path. For an absent value they are those of its nearest existing parent.
+   * @param atKey the position of the value's key instead, if it has one
+   */
+  locate(path: Path, atKey = false): { line: number; column: number } {
     const start = this.#documentStarts[this.isOneDocumentPerLine ? Number(path[0]) : 0]!
     const rest = this.isOneDocumentPerLine ? path.slice(1) : path
     const tree = this.#tree(start)
@@ -69,11 +72,12 @@ export class JsonText {
       node = tree && findNodeAtLocation(tree, [...rest.slice(0, length)])
       if (node !== undefined) break
     }
-    const found = key && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
-    return this.placeAt(start + (found?.offset ?? 0))
+    const located = atKey && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
+    return this.positionAt(start + (located?.offset ?? 0))
   }
 
-  placeAt(offset: number): { line: number; column: number } {
+  /** Line and column, from 1, of an offset in the text. */
+  positionAt(offset: number): { line: number; column: number } {
     let low = 0
     let high = this.#lineStarts.length
     while (high - low > 1) {
@@ -90,30 +94,31 @@ export class JsonText {
     return { line: low + 1, column: column + 1 }
   }
 
-  /** The tree is built only when a position is needed. */
+  /** The syntax tree of the document that starts at an offset, parsed on first use. */
   #tree(start: number): Node | undefined {
-    if (!this.#trees.has(start)) this.#trees.set(start, parseTree(this.#document(start)))
+    if (!this.#trees.has(start)) this.#trees.set(start, parseTree(this.#documentFrom(start)))
     return this.#trees.get(start)
   }
 
-  #document(start: number): string {
-    return this.isOneDocumentPerLine ? this.#line(start) : this.content
+  /** The text of the document that starts at an offset. */
+  #documentFrom(start: number): string {
+    return this.isOneDocumentPerLine ? this.#lineFrom(start) : this.content
   }
 
-  #line(start: number): string {
+  #lineFrom(start: number): string {
     const end = this.content.indexOf('\n', start)
     return this.content.slice(start, end < 0 ? undefined : end)
   }
 
   #valueOfLine(start: number): unknown {
-    const value = parseOrUndefined(this.#line(start))
+    const value = parseOrUndefined(this.#lineFrom(start))
     if (value === undefined) throw this.#syntaxError(start)
     return value
   }
 
   /** The error for the document that starts at an offset and is not valid JSON. */
   #syntaxError(start: number): BadData {
-    const text = this.#document(start)
+    const text = this.#documentFrom(start)
     const errors: ParseError[] = []
     parse(text, errors, { disallowComments: true, allowEmptyContent: false })
     const { offset, length } = errors[0] ?? { offset: 0, length: 0 }
@@ -124,11 +129,15 @@ export class JsonText {
   }
 
   #error(offset: number, what: string): BadData {
-    return new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
+    return new BadData({ file: this.#file, ...this.positionAt(offset) }, what)
   }
 }
 
-/** A part of a vendor's document in its required shape; throws BadData that names the first mismatch. */
+/**
+ * A part of a vendor's document in its required shape. Throws BadData that names the first mismatch.
+ * @param what a name of the document, for the error
+ * @param at the path of the part in the document, for the error
+ */
 export function parseShape<Shape extends z.ZodType>(
   file: string,
   shape: Shape,
@@ -143,6 +152,7 @@ export function parseShape<Shape extends z.ZodType>(
   throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
 }
 
+/** The value of a JSON text; undefined if it is not valid JSON. */
 function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -19,7 +19,7 @@ import { type JsonObject, JsonText, type Path, parseShape } from './json-text.js
 import { parseTickerOption, tickerOfFile } from './layout.js'
 import { ROLES } from './names.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickersError } from './price-rows.js'
-import { refuseJson, refuseUnfinished } from './refusals.js'
+import { onlyUnfinishedError, unreadableJsonError } from './refusals.js'
 import { Row } from './row.js'
 import { type Source, textOf } from './source.js'
 import { type Calendar, calendarOf, type DateFormat, DateReader, guessDateFormat } from './values.js'
@@ -75,7 +75,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   })
 }
 
-/** Passes each row of a table on, with its fields in the order of the roles. */
+/** Calls `rows.visit` for each row of a table, with its fields in the order of ROLES. */
 function visitRows(table: JsonTable, dateTexts: readonly DateCell[], rows: PriceRows): void {
   const columnOfRole = ROLES.map(role => table.columns[role] ?? -1)
   const dateField = ROLES.indexOf('date')
@@ -99,7 +99,10 @@ function dateNotes({ zone: zoneOfTable }: JsonTable, format: DateFormat, hint: C
   return zone === undefined ? { dates } : { dates, 'time zone': zone }
 }
 
-/** The ticker of all rows: an option, or the name of the document or file; null when each row names its own. */
+/**
+ * The ticker of all rows: the user's, or the one that the document or the file's name gives. null when each row has its
+ * own. Throws BadData if the user gave one ticker and the rows have several.
+ */
 function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): string | null {
   const typedTicker = parseTickerOption(options.ticker)
   if (table.columns.ticker === undefined) return typedTicker ?? tickerOfFile(source, table.symbol, table.format).ticker
@@ -137,7 +140,7 @@ function dateFormatOf(place: FilePosition, cells: readonly DateCell[]): DateForm
   throw unknownDateFormatError(place, 'date', dates[0], guess)
 }
 
-/** A value as the field of a table would be. */
+/** A JSON value as the text of a table's field; empty for null and for a missing value. */
 function asText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'string') return value
@@ -168,7 +171,7 @@ function rowPositions(
 /** Finds the bars in a document; if there are none, throws BadData that says what it is. */
 function tableIn(file: string, root: unknown): JsonTable {
   const table = (isMapping(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
-  if (table === null) throw refuseJson(file, root)
+  if (table === null) throw unreadableJsonError(file, root)
   return isMapping(root) ? { ...table, remarks: { ...table.remarks, ...pagesNote(root) } } : table
 }
 
@@ -275,7 +278,7 @@ function krakenTable(file: string, result: JsonObject): JsonTable | null {
   const { last } = result
   const finishedCount =
     typeof last === 'number' ? list.findLastIndex(row => Array.isArray(row) && row[0] <= last) + 1 : list.length
-  if (finishedCount === 0) throw refuseUnfinished(file)
+  if (finishedCount === 0) throw onlyUnfinishedError(file)
   const remarks =
     finishedCount < list.length ? { unfinished: `the last of ${list.length} candles, which is left out` } : {}
   return { ...table, symbol: pair, rows: table.rows.slice(0, finishedCount), remarks }

@@ -52,7 +52,7 @@ export function vendorOrder(row: readonly string[]): readonly string[] | null {
 }
 
 /** Throws BadData unless the first bar closes a day after it opens. Times are epochs in milli- or microseconds. */
-export function refuseOtherThanDays(file: string, names: readonly string[], first: readonly string[]): void {
+export function refuseNonDailyBars(file: string, names: readonly string[], first: readonly string[]): void {
   const [openTime, closeTime] = ['opentime', 'closetime'].map(name => Number(first[names.map(plainName).indexOf(name)]))
   const minutes = ((closeTime! - openTime!) * (openTime! > 1e14 ? 1e-6 : 1e-3)) / 60
   if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return

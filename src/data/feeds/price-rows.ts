@@ -42,7 +42,7 @@ export function latestBar(today: Day = utcToday()): Day {
   return today + 1
 }
 
-/** Why a day on which something is said to have happened is none. */
+/** The text for a future day in a column of past events. */
 export function futureDateReason(name: string, date: string): string {
   return `${name} ${date} is yet to come, and nothing is known before its day`
 }
@@ -253,6 +253,7 @@ export class PriceRows {
     return this.#bars !== null
   }
 
+  /** Whether the field of a column has the same bytes as the ticker that was selected last. */
   #isLastTicker(row: Row, column: number): boolean {
     if (row.count <= column) return false
     const start = row.starts[column]!

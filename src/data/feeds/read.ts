@@ -27,12 +27,12 @@ import {
   layoutOf,
   missingBarRoles,
   parseTickerOption,
-  refuseOtherThanDays,
+  refuseNonDailyBars,
   tickerOfFile,
 } from './layout.js'
 import { normalizedColumnName, PRICES, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickersError, tickerReason } from './price-rows.js'
-import { refuseText, shownNames } from './refusals.js'
+import { notTextTableError, shownNames } from './refusals.js'
 import { columnOf, type Row } from './row.js'
 import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
@@ -63,7 +63,7 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
     const { readForm4 } = await import('./facts/form4.js')
     return readForm4(source, options)
   }
-  const refusal = refuseText(file, text)
+  const refusal = notTextTableError(file, text)
   if (refusal !== null) throw refusal
   if (/^\s*[[{]/.test(text)) {
     const { readJson } = await import('./json.js')
@@ -358,7 +358,7 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
   if (missingBarRoles(layout.columns).length > 0) return null
   const volume = tradedVolume(layout, samples)
   if (volume !== undefined) layout.columns.volume = volume
-  if (layout.format === 'binance') refuseOtherThanDays(file, layout.names, samples[0]!)
+  if (layout.format === 'binance') refuseNonDailyBars(file, layout.names, samples[0]!)
   const isLean = header === null && samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
   if (isLean) layout.format = 'lean equity'
   return layout

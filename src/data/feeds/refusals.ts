@@ -5,23 +5,23 @@ import type { Rejected, Remark } from './feed.js'
 import { type Layout, missingBarRoles } from './layout.js'
 import { type Decimal, guessDateFormat, guessDecimal, isNullWord, readNumber } from './values.js'
 
-const IMPORT_INSTEAD = `import the company facts of the SEC, or ${ownTableOf('reports')}`
+const IMPORT_INSTEAD = `import the company facts of the SEC, or ${describeOwnTable('reports')}`
 
 /** Names that only tables of facts have: earnings, ratings, filings, ratios. */
 const FACT_NAMES =
   /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
 
 /** The error for a table whose header lacks columns of daily bars. */
-export function refuseLayout(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
+export function unknownLayoutError(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
   const columnsShown = `its columns are ${shownNames(layout.names)}`
   const missing = missingBarRoles(layout.columns).join(', ')
   const isRow = layout.names.some(startsWithDate)
   const header = likelyHeader(isRow ? [[...layout.names], ...samples] : samples)
-  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
   if (isRow) {
     const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
     const give = sentence`${what}; give the names of the columns with ${parameter('header')}`
-    return new BadData({ file, line }, give, again)
+    return new BadData({ file, line }, give, headerRemedy)
   }
   const facts = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
   if (header === null && facts.length < 2 && hasOnePriceADay(layout, samples)) {
@@ -29,14 +29,14 @@ export function refuseLayout(file: string, line: number, layout: Layout, samples
     return new BadData({ file, line }, `${what} (${columnsShown})`)
   }
   if (facts.length > 0) {
-    const kinds = FACT_KINDS.map(ownTableOf).join('; ')
+    const kinds = FACT_KINDS.map(describeOwnTable).join('; ')
     return new BadData(
       { file, line },
       `these look like facts in no layout that is known (${columnsShown}); known are ${kinds}`,
     )
   }
   const advice = sentence`daily bars need date, open, high, low and close; ${columnsShown}; give names that are read with ${parameter('header')}`
-  return new BadData({ file, line }, sentence`the header has no ${missing}; ${advice}`, again)
+  return new BadData({ file, line }, sentence`the header has no ${missing}; ${advice}`, headerRemedy)
 }
 
 /** Whether a table has a close and no other price, or a date and one number. */
@@ -47,6 +47,7 @@ export function hasOnePriceADay({ columns, names }: Layout, samples: readonly st
   return names.length === 2 && ticker === undefined && first.filter(field => isNumber(field)).length === 1
 }
 
+/** Whether a text is a number with a decimal point or a decimal comma. */
 function isNumber(text: string): boolean {
   return !isNullWord(text) && ['.', ','].some(sign => !Number.isNaN(readNumber(text, sign as Decimal)))
 }
@@ -103,31 +104,33 @@ export function startsWithDate(field: string): boolean {
   return /^\d{4}-\d{2}-\d{2}/.test(field)
 }
 
-/** The refusal of rows without a header that are not in the project's own order. */
-export function refuseHeaderless(file: string, fields: readonly string[]): BadData {
-  const refuse = (what: Words) => new BadData({ file, line: 1 }, what)
+/** The error for rows without a header that are not in the project's own order. */
+export function headerlessError(file: string, fields: readonly string[]): BadData {
+  const errorOf = (what: Words) => new BadData({ file, line: 1 }, what)
   const text = fields.join(',')
   if (/^[A-Z0-9.]+ [A-Z0-9]{8,},[^,]+,[\d.]+,\d+,/.test(text))
-    return refuse('this is a LEAN coarse universe file, one day of many tickers with only their closes, not daily bars')
+    return errorOf(
+      'this is a LEAN coarse universe file, one day of many tickers with only their closes, not daily bars',
+    )
   if (/^\d{8},[\d.]+,[\d.]+(,[\d.]+)?$/.test(text))
-    return refuse('this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars')
+    return errorOf('this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars')
   if (/^\d{1,8},\d+,\d+,\d+,\d+,[\d.]+/.test(text))
-    return refuse(
+    return errorOf(
       'these are LEAN bars of minutes or seconds (time in milliseconds of a day); only daily bars are imported',
     )
   const own = 'date,open,high,low,close,volume'
   const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
   const header = likelyHeader([[...fields]])
-  const again = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
   return new BadData(
     { file, line: 1 },
     sentence`${found}; give the names of the columns with ${parameter('header')}`,
-    again,
+    headerRemedy,
   )
 }
 
-/** The refusal of text that is no table and no JSON, or null when it may be a table. */
-export function refuseText(file: string, text: string): BadData | null {
+/** The error for a web page or an XML document; null for other text, which may be a table. */
+export function notTextTableError(file: string, text: string): BadData | null {
   const start = text.trimStart().slice(0, 2000)
   if (/^<(!doctype html|html)/i.test(start))
     return new BadData({ file }, 'this is a web page, neither daily bars nor facts')
@@ -163,8 +166,8 @@ const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: 
 
 type Keys = ReadonlySet<string>
 
-/** The refusal of a JSON document that no reader takes. */
-export function refuseJson(file: string, root: unknown): BadData {
+/** The error for a JSON document that no reader takes. */
+export function unreadableJsonError(file: string, root: unknown): BadData {
   const keys = keysOfDocument(root)
   const knownKind = JSON_KINDS.find(([holds]) => holds(keys))
   if (knownKind !== undefined) return new BadData({ file }, knownKind[1])
@@ -177,7 +180,8 @@ export function refuseJson(file: string, root: unknown): BadData {
   return new BadData({ file }, `no daily bars are found in this JSON${found}`)
 }
 
-export function refuseUnfinished(file: string): BadData {
+/** The error for a file whose only bar is not finished. */
+export function onlyUnfinishedError(file: string): BadData {
   return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
 }
 
@@ -198,16 +202,18 @@ function hasAllKeys(...names: string[]): (keys: Keys) => boolean {
   return keys => names.every(name => keys.has(name))
 }
 
-/** Names of columns or keys, the first of them where there are many. */
-export function shownNames(names: readonly string[], most = 8): string {
-  const some = names.slice(0, most).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
-  return some.join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
+/** The first `maxNames` names of columns or keys as text, and the number of the others. */
+export function shownNames(names: readonly string[], maxNames = 8): string {
+  // `quoted` escapes and shortens a name; its quotes are cut off.
+  const shown = names.slice(0, maxNames).map(name => (name === '' ? '(unnamed)' : quoted(name).slice(1, -1)))
+  return shown.join(', ') + (names.length > maxNames ? ` and ${names.length - maxNames} more` : '')
 }
 
-/** The project's own table of one kind of facts: its required columns, and those of figures. */
-function ownTableOf(kind: FactKind): string {
-  const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
-  return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
+/** Text about the project's own table of one kind of facts: its required columns, and those of numbers. */
+function describeOwnTable(kind: FactKind): string {
+  const importantColumns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
+  const columns = importantColumns.length === 0 ? FACT_COLUMNS[kind] : importantColumns
+  return `${kind}.csv with ${['ticker', ...columns.map(({ name }) => name)].join(', ')}`
 }
 
 const MAX_PLACES_SHOWN = 3
@@ -249,7 +255,7 @@ export class Rejections {
     if (this.#skip || this.#badRows === 1) this.rows.push(describe())
   }
 
-  /** Throws BadData when the bad rows of a whole file are not to be skipped, or no row is good. */
+  /** Throws BadData if a file has bad rows that are not skipped, or no good row. @param rows the number of all rows */
   throwIfBad(rows: number): void {
     const [first] = this.rows
     if (first === undefined && rows > 0) return

@@ -29,10 +29,12 @@ export class Row {
   /** Whether a line end follows it: the last line of a truncated file has none. */
   hasLineEnd = true
 
+  /** The raw text of the row, as in the file. */
   text(): string {
     return this.rawText ?? this.bytes.toString('utf8', this.rawStart, this.rawEnd)
   }
 
+  /** The text of a field, without the mark of `addTextMark`; undefined if the row has no such field. */
   field(index: number): string | undefined {
     if (index >= this.count) return undefined
     const text = this.bytes.toString('utf8', this.starts[index], this.ends[index])

@@ -93,6 +93,7 @@ function writeAll(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done)
 }
 
+/** Fills `bytes` from an offset of a file. Throws if the file ends before. */
 function readAll(fd: number, bytes: Buffer, at: number): void {
   for (let done = 0; done < bytes.length; ) {
     const read = readSync(fd, bytes, done, bytes.length - done, at + done)

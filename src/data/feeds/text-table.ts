@@ -143,8 +143,8 @@ const NEEDS_MORE = -1
 const HAS_QUOTES = -1
 
 /**
- * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our own, several times as fast as
- * csv-parse, with the raw text that rejects need.
+ * Calls `visit` for every row that is not blank, and `afterChunk` after every chunk. It is several times as fast as
+ * csv-parse, and gives the raw text that rejected rows need.
  */
 async function eachRow(
   file: string,
@@ -164,6 +164,7 @@ async function eachRow(
   scanner.finish()
 }
 
+/** Cuts the chunks of a text table into rows, and calls `visit` for each that is not blank. */
 class Scanner {
   /** The line at which the row at hand starts. */
   #line: number
@@ -194,7 +195,8 @@ class Scanner {
       from = next
     }
     this.#bytes = this.#bytes.subarray(from)
-    if (this.#bytes.length > MAX_LINE) throw this.#error('a line of more than a megabyte; this is no table of bars')
+    if (this.#bytes.length > MAX_LINE)
+      throw this.#errorAtRow('a line of more than a megabyte; this is no table of bars')
   }
 
   /** Visits the remaining rows; the last one has no line end. */
@@ -265,7 +267,10 @@ class Scanner {
     ends[field] = end
   }
 
-  /** Visits a row with doubled quotes or line breaks inside quotes; returns the same as `#visitRow`. */
+  /**
+   * Visits the row at `from`, which has doubled quotes or line breaks inside quotes. Returns where the next row starts, or
+   * NEEDS_MORE.
+   */
   #visitQuotedRow(from: number): number {
     const bytes = this.#bytes
     const row = this.#row
@@ -274,7 +279,7 @@ class Scanner {
     do {
       const field = this.#quotedField(fieldEnd + 1)
       if (field === null && (this.#isAllRead || bytes.length - from > MAX_LINE))
-        throw this.#error('a quoted field opens here and is never closed')
+        throw this.#errorAtRow('a quoted field opens here and is never closed')
       if (field === null || (field.end === bytes.length && !this.#isAllRead)) return NEEDS_MORE
       if (fields.length === MAX_FIELDS) throw tooManyFields(this.#file, this.#line)
       fields.push(field.text.trim())
@@ -303,7 +308,7 @@ class Scanner {
     if (close < 0) return null
     const end = this.#afterBlanks(close + 1)
     if (end < bytes.length && bytes[end] !== this.#delimiter && bytes[end] !== this.#eol)
-      throw this.#error('a quoted field is followed by more text before the next delimiter')
+      throw this.#errorAtRow('a quoted field is followed by more text before the next delimiter')
     return { text: bytes.toString('utf8', start + 1, close).replaceAll('""', '"'), end }
   }
 
@@ -319,7 +324,7 @@ class Scanner {
     return at
   }
 
-  #error(what: string): BadData {
+  #errorAtRow(what: string): BadData {
     return new BadData({ file: this.#file, line: this.#line }, what)
   }
 }

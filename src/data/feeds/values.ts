@@ -99,7 +99,10 @@ export class DateReader {
     return this.#localDay(Math.floor(seconds / 86_400), this.seconds, 0)
   }
 
-  /** @param offset of the time of day, in seconds east of UTC */
+  /**
+   * The day on the exchange's calendar of a date and time of day; `day` itself without a calendar or a time of day.
+   * @param offset the time zone of both, in seconds east of UTC
+   */
   #localDay(day: Day, seconds: number, offset: number): Day | null {
     const isTimed = (seconds - offset) % 86_400 !== 0
     this.inUtc = isTimed && offset === 0 && this.#calendar === null
@@ -218,7 +221,7 @@ function monthNumber(text: string): number {
   return /^\d/.test(text) ? Number(text) : MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1
 }
 
-/** Two digits are a year from 1970 to 2069. */
+/** The year that two or four digits mean; two are a year from 1970 to 2069. */
 function fullYear(text: string): number {
   const year = Number(text)
   return text.length === 4 ? year : year + (year < 70 ? 2000 : 1900)
@@ -290,6 +293,7 @@ export function readVolume(text: string, decimal: Decimal = '.'): number {
   return Math.round(readNumber(trimmed.slice(0, -1), decimal) * unit * 1000) / 1000
 }
 
+/** Whether a text is empty, or a word for a missing value such as `n/a`. */
 export function isNullWord(text: string): boolean {
   return NULL_WORDS.has(text.trim().toLowerCase())
 }
@@ -354,6 +358,7 @@ export class Calendar {
     return this.#format.format(milliseconds)
   }
 
+  /** The day at an instant in milliseconds since 1970. */
   dayAt(milliseconds: number): Day | null {
     return parseDay(this.dateAt(milliseconds))
   }

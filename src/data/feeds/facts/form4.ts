@@ -83,6 +83,7 @@ function describeForm(type: string | null): string {
   return type === null ? 'this XML does not name its form (documentType)' : `this is Form ${type}`
 }
 
+/** The user's ticker, otherwise the issuer's. Throws BadData if there is none. */
 function tickerOf(file: string, root: Element, options: ReadOptions): string {
   const hint = parseTickerOption(options.ticker)
   if (hint !== null) return hint
@@ -109,6 +110,7 @@ function dayOfTrade(form: Form, trade: Element): Day {
   throw new BadData(positionOf(form, trade), what)
 }
 
+/** The number under a name among a trade's amounts; null where it is missing or no number. */
 function amountAt(trade: Element, name: string): number | null {
   const text = textAt(trade, 'transactionAmounts', name, 'value')
   const value = text === null ? Number.NaN : readNumber(text)
@@ -183,18 +185,19 @@ function isTooDeep(text: string): boolean {
 
 /** The text of the element at a path, null where there is none or it is empty. */
 function textAt(element: Element, ...path: string[]): string | null {
-  const value = valueAt(element, path)
+  const value = valueAtPath(element, path)
   const text = isElement(value) ? value['#text'] : value
   return typeof text === 'string' && text !== '' ? text : null
 }
 
 /** The elements at a path, as a list; the parser gives a single one without a list. */
 function childrenOf(element: Element, ...path: string[]): Element[] {
-  const found = valueAt(element, path)
+  const found = valueAtPath(element, path)
   return (Array.isArray(found) ? found : [found]).filter(isElement)
 }
 
-function valueAt(element: Element, path: readonly string[]): unknown {
+/** The value at a path of element names; undefined where there is none. */
+function valueAtPath(element: Element, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
 }
 
@@ -202,12 +205,14 @@ function isElement(value: unknown): value is Element {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The position of an element in the file, from 1. */
 function positionOf({ file, text, linesBefore }: Form, element: Element): FilePosition {
   const data = element[POSITION_KEY] as { startIndex?: number } | undefined
   const before = text.slice(0, data?.startIndex ?? 0).split('\n')
   return { file, line: linesBefore + before.length, column: before.at(-1)!.length + 1 }
 }
 
+/** The position of an element as `file:line`. */
 function lineText(form: Form, element: Element): string {
   return `${form.file}:${positionOf(form, element).line}`
 }

@@ -41,7 +41,7 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
   const tickerHint = parseTickerOption(options.ticker)
-  if (tickerHint !== null) refuseSeveral(file, tickerHint, list)
+  if (tickerHint !== null) refuseSeveralTickers(file, tickerHint, list)
   for (const [i, row] of list.entries()) {
     try {
       addSplit(isMapping(row) ? row : {}, tickerHint, sink)
@@ -57,12 +57,14 @@ function readSplits(file: string, text: JsonText, options: ReadOptions): FactsRe
   return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
 }
 
-function refuseSeveral(file: string, tickerHint: string, list: readonly unknown[]): void {
+/** Throws BadData if rows have different tickers, although the user gave one for all. */
+function refuseSeveralTickers(file: string, tickerHint: string, list: readonly unknown[]): void {
   const symbols = list.flatMap(row => (isMapping(row) && typeof row.ticker === 'string' ? [row.ticker] : []))
   const other = symbols.find(symbol => symbol !== symbols[0])
   if (other !== undefined) throw severalTickersError({ file }, tickerHint, symbols[0]!, other)
 }
 
+/** Adds the split of a row. Throws BadCell for a bad value. */
 function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): void {
   const symbol = typeof row.ticker === 'string' ? row.ticker : ''
   const ticker = tickerHint ?? parseTicker(symbol)
@@ -75,6 +77,7 @@ function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): 
   sink.add('splits', ticker, { ex_date, ratio })
 }
 
+/** The number above 0 under a key of a row. Throws BadCell for any other value. */
 function positiveNumber(row: JsonObject, name: string): number {
   const value = row[name]
   if (typeof value === 'number' && value > 0) return value
@@ -91,9 +94,14 @@ function isCompanyFacts(root: unknown): root is JsonObject {
  */
 function readCompanyFacts(file: string, text: JsonText, root: JsonObject, options: ReadOptions): FactsResult {
   const ticker = documentTicker(file, null, options.ticker)
-  const { entityName, facts: taxonomies } = parseShape(file, Document, neededOf(root), 'company facts of the SEC')
+  const { entityName, facts: taxonomies } = parseShape(
+    file,
+    Document,
+    withNeededConcepts(root),
+    'company facts of the SEC',
+  )
   const facts = Object.entries(taxonomies).flatMap(([taxonomy, concepts]) =>
-    Object.entries(concepts).flatMap(([concept, { units }]) => factsIn([taxonomy, concept], units)),
+    Object.entries(concepts).flatMap(([concept, { units }]) => factsOfConcept([taxonomy, concept], units)),
   )
   const sink = new FactsSink()
   const factsRead = facts.filter(fact => {
@@ -179,8 +187,8 @@ const Document = z.object({
   facts: z.record(z.string(), z.record(z.string(), z.object({ units: Units }))),
 })
 
-/** The document with only those of its hundreds of concepts that reports use. */
-function neededOf({ entityName, facts }: JsonObject): JsonObject {
+/** A document of company facts with only the concepts that reports use, of hundreds. */
+function withNeededConcepts({ entityName, facts }: JsonObject): JsonObject {
   const taxonomies = Object.entries(facts as JsonObject).filter((entry): entry is [string, JsonObject] =>
     isMapping(entry[1]),
   )
@@ -199,7 +207,8 @@ interface PlacedFact extends FiledFact {
   accession: string | null
 }
 
-function factsIn([taxonomy, concept]: readonly [string, string], units: z.infer<typeof Units>): PlacedFact[] {
+/** The facts of one concept in all its units, as a list. */
+function factsOfConcept([taxonomy, concept]: readonly [string, string], units: z.infer<typeof Units>): PlacedFact[] {
   return Object.entries(units).flatMap(([unit, facts]) =>
     facts.map(({ start = null, end, val: value, form, filed, accn: accession = null }, i) => {
       const at = ['facts', taxonomy, concept, 'units', unit, i]

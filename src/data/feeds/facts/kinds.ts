@@ -13,7 +13,7 @@ import {
 } from '../../../core/model/facts.js'
 import { layoutOf } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
-import { hasOnePriceADay, refuseLayout, startsWithDate } from '../refusals.js'
+import { hasOnePriceADay, startsWithDate, unknownLayoutError } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { addEarnings, FACTS_FORMATS, type FactsFormat, refuseKnownBeforeEnd } from './formats.js'
 import { BadCell, type FactRow, refuseImpossibleRatio } from './rows.js'
@@ -38,13 +38,13 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   const [kind, otherKind] =
     completeKinds.length > 1 ? completeKinds.filter(kind => kind !== 'securities') : completeKinds
   if (kind !== undefined && otherKind !== undefined) throw new BadData(place, ambiguityText(kind, otherKind, known))
-  if (kind !== undefined) return formatOfKind(kind, header.has('known') ? undefined : known)
+  if (kind !== undefined) return ownFormatOfKind(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(startsWithDate)
   const similarColumns = header.countWithMisspellings(nearest)
   const hasMoreBarColumns = similarColumns <= barColumnCount
   const isPrices = hasMoreBarColumns || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
-  if (isRow || isPrices) throw refuseLayout(file, dialect.headerLine, layout, dialect.samples)
+  if (isRow || isPrices) throw unknownLayoutError(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumnsText(header, nearest, known))
 }
 
@@ -91,6 +91,10 @@ class Header {
     return FACT_COLUMNS[kind].filter(({ name }) => this.has(name) || this.misspellingsOf(name).length > 0).length
   }
 
+  /**
+   * The kind of facts whose table the header resembles most: the most columns, then the fewest missing ones, then the
+   * shortest table. @param known the user's day, which replaces a column of that name
+   */
   nearestKind(known: Day | undefined): FactKind {
     const missingColumns = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
     const order = (a: FactKind, b: FactKind) =>
@@ -101,6 +105,7 @@ class Header {
   }
 }
 
+/** Text about the required columns that a header lacks, and the names that may be misspellings of them. */
 function missingColumnsText(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const misspellings = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
@@ -118,6 +123,7 @@ function ambiguityText(kind: FactKind, other: FactKind, known: Day | undefined):
   return `${first} (${neededColumns(other, known).join(', ')}); one file holds one kind`
 }
 
+/** Text about the columns that a table of one kind needs, and may have. */
 function requiredText(kind: FactKind, known: Day | undefined): string {
   const needed = neededColumns(kind, known)
   const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))
@@ -130,7 +136,7 @@ function columnList(names: readonly string[]): string {
 }
 
 /** The project's own table of one kind; `known` replaces a missing column of that name. */
-function formatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
+function ownFormatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
   const columns = FACT_COLUMNS[kind].map(
     ({ name, holds, required }) => [name, required ? (`${holds}!` as const) : holds] as const,
   )
@@ -139,7 +145,7 @@ function formatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
     reads: Object.fromEntries(columns),
     row(row, out): TimedGrade | undefined {
       const { ticker, place } = row
-      const record = recordOf(kind, row, known)
+      const record = recordFromRow(kind, row, known)
       if (kind === 'grades') return { ticker, grade: record as Grade, time: 0, place }
       addRecord(kind, ticker, record, place, out)
       return undefined
@@ -148,7 +154,7 @@ function formatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
   }
 }
 
-/** Throws BadCell for an impossible record, alone or next to an earlier one. */
+/** Adds a record. Throws BadCell for one that is impossible, or contradicts an earlier one. */
 export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
   if (kind === 'earnings') addEarnings(out, ticker, record as EarningsResult, place)
   else {
@@ -168,7 +174,8 @@ function neededColumns(kind: FactKind, known?: Day): string[] {
 /** Default values for a missing column or an empty field. */
 const DEFAULT_VALUES: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
-function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
+/** The record of a row. A missing value is its default or null; a rare column without a value has no key. */
+function recordFromRow(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
   const values = FACT_COLUMNS[kind].map(({ name, rare }) => {
     const value = name === 'known' && known !== undefined ? known : (row[name] ?? DEFAULT_VALUES[name] ?? null)
     return { name, value, rare }

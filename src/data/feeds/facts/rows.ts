@@ -12,6 +12,7 @@ import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readN
 /** The columns that a format reads, and what each holds; with `!` every row needs it. */
 export type Columns = Readonly<Record<string, FactValue | `${FactValue}!`>>
 
+/** The kind of value that a column holds, without the mark `!` of a required one. */
 export function valueKind(column: Columns[string]): FactValue {
   return column.replace('!', '') as FactValue
 }
@@ -59,7 +60,7 @@ export class RowReader {
     this.columns = Object.defineProperties({}, all) as FactRow
   }
 
-  /** Moves on to a row; throws BadCell when it is not whole. */
+  /** Moves on to a row; throws BadCell when it is incomplete. */
   set(row: Row, rowFault: RowFault | null): void {
     this.#row = row
     if (rowFault !== null) throw new BadCell(rowFault.field, rowFault.reason)
@@ -83,8 +84,9 @@ export class RowReader {
     return ticker
   }
 
+  /** The current row as a rejected one, with the position of the bad cell. */
   rejected({ column, message }: BadCell): Rejected {
-    return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
+    return this.#row!.rejected(this.#plan.delimiter, this.#columnIndex(column), message)
   }
 
   /** The value of a column in the row at hand; null if it is empty. Throws BadCell for a bad or missing value. */
@@ -93,7 +95,7 @@ export class RowReader {
     const index = columnIndexes.get(normalizedColumnName(name))
     const text = index === undefined ? '' : (this.#row!.field(index) ?? '')
     const kind = valueKind(column)
-    if (isNullWord(text) || isUnknown(kind, text)) {
+    if (isNullWord(text) || isUnknownSession(kind, text)) {
       const isRequired = column !== kind
       if (!isRequired) return null
       throw new BadCell(name, `${name} is ${emptyWord(text)}; every row needs it`)
@@ -104,7 +106,7 @@ export class RowReader {
   }
 
   /** Index of a column; 0 if the file does not have it. */
-  #fieldOf(column: string | number): number {
+  #columnIndex(column: string | number): number {
     if (typeof column === 'number') return column
     const { tickerColumn, columnIndexes } = this.#plan
     const index = column === 'ticker' ? tickerColumn : columnIndexes.get(normalizedColumnName(column))
@@ -155,8 +157,8 @@ export class BadCell extends Error {
   }
 }
 
-/** The usual words for an unknown session. */
-function isUnknown(holds: FactValue, text: string): boolean {
+/** Whether a text is a usual word for an unknown session. */
+function isUnknownSession(holds: FactValue, text: string): boolean {
   return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
 }
 
@@ -164,7 +166,7 @@ function isUnknown(holds: FactValue, text: string): boolean {
 export const MAX_ANALYSTS = 1_000
 const MAX_SPLIT_RATIO = 10_000
 
-/** Throws BadCell for a ratio of a split that cannot be. */
+/** Throws BadCell for an impossible ratio of a split. */
 export function refuseImpossibleRatio(ratio: number, column: string): void {
   if (ratio <= MAX_SPLIT_RATIO && ratio >= 1 / MAX_SPLIT_RATIO) return
   throw new BadCell(
@@ -183,47 +185,51 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
     const dates = cell.dates!
     return dates.read(cell.text) ?? refuse(cell, dateReason(cell.name, cell.text, dates.format))
   },
-  session: word(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
+  session: wordReader(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
   number,
-  count: numberThat(
+  count: numberReader(
     [value => Number.isInteger(value) && value >= 0, 'is not a whole number, 0 or more'],
     [value => value <= MAX_ANALYSTS, `is beyond reason: at most ${MAX_ANALYSTS} analysts`],
   ),
-  positive: numberThat([value => value > 0, 'is not above 0']),
-  amount: numberThat([value => value >= 0, 'is below 0; it is money paid or received, as side says']),
-  return: numberThat([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
+  positive: numberReader([value => value > 0, 'is not above 0']),
+  amount: numberReader([value => value >= 0, 'is below 0; it is money paid or received, as side says']),
+  return: numberReader([value => value >= -1, 'is below -1; it is a fraction, and -1 is a total loss']),
   // A line break inside a name would break every table that shows it.
   text: cell => cell.text.replace(/\s+/g, ' ').trim(),
-  side: word(SIDES, 'buy or sell (or purchase, sale)'),
-  basis: word(BASES, 'bars or filed'),
-  asset_class: word(ASSET_CLASSES, 'stock, crypto or etf'),
+  side: wordReader(SIDES, 'buy or sell (or purchase, sale)'),
+  basis: wordReader(BASES, 'bars or filed'),
+  asset_class: wordReader(ASSET_CLASSES, 'stock, crypto or etf'),
 }
 
 /** The finite number in a cell; -0 becomes 0. Throws BadCell for anything else. */
 function number(cell: Cell): number {
   const value = readNumber(cell.text, cell.decimal)
-  if (Number.isNaN(value)) return refuse(cell, fieldText(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
-  return Number.isFinite(value) ? value + 0 : refuse(cell, fieldText(cell, 'is too large for a number'))
+  if (Number.isNaN(value)) return refuse(cell, aboutCell(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
+  return Number.isFinite(value) ? value + 0 : refuse(cell, aboutCell(cell, 'is too large for a number'))
 }
 
-/** Returns a reader of numbers that must satisfy all rules; each rule has the text for a violation. */
-function numberThat(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
+/** Returns a reader of numbers that throws BadCell unless all rules hold; each rule has the text for its violation. */
+function numberReader(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
   return (cell: Cell): number => {
     const value = number(cell)
     const broken = rules.find(([holds]) => !holds(value))
-    return broken === undefined ? value : refuse(cell, fieldText(cell, broken[1]))
+    return broken === undefined ? value : refuse(cell, aboutCell(cell, broken[1]))
   }
 }
 
-/** Returns a reader of a word from a list, in any case; it gives the meaning. @param allowed for the message */
-function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
+/**
+ * Returns a reader that looks a word up, regardless of case, and returns its meaning. It throws BadCell for other words.
+ * @param words the meaning of each word
+ * @param allowed the allowed words, for the error
+ */
+function wordReader<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
   return (cell: Cell): Meaning => {
     const lowerCase = cell.text.toLowerCase()
-    return Object.hasOwn(words, lowerCase) ? words[lowerCase]! : refuse(cell, fieldText(cell, `is not ${allowed}`))
+    return Object.hasOwn(words, lowerCase) ? words[lowerCase]! : refuse(cell, aboutCell(cell, `is not ${allowed}`))
   }
 }
 
-function fieldText({ name, text }: Cell, what: string): string {
+function aboutCell({ name, text }: Cell, what: string): string {
   return `${name} ${quoted(text)} ${what}`
 }
 

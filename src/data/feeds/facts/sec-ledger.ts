@@ -161,6 +161,7 @@ export class Ledger {
     }
   }
 
+  /** The value of a concept for a period; undefined if no filing states it. */
   entry(concept: string, term: Term, end: Day): Entry | undefined {
     return this.#entries.get(keyOf(concept, term, end))
   }
@@ -217,6 +218,7 @@ function keyOf(concept: string, term: Term, end: Day): string {
   return `${concept} ${term} ${end}`
 }
 
+/** The kind of a period of some days; null for other lengths. */
 function termOf(days: number): Term | null {
   if (isQuarter(days)) return 'quarter'
   if (days >= 250 && days <= 290) return 'nine_months'
@@ -347,6 +349,7 @@ function containsSimpleFraction(low: number, high: number): boolean {
   })
 }
 
+/** Whether a new entry states another revenue than an earlier filing. */
 function isRestatedRevenue({ item, before }: NewEntry): boolean {
   return item.figure === 'revenue' && before !== undefined && differsBeyondRounding(item, before.value)
 }

@@ -15,14 +15,14 @@ export function reportsOfFilings(facts: readonly FiledFact[]): Report[] {
     ledger.addFiling(filed, filing)
     for (const end of [...ledger.periodEnds].sort((a, b) => a - b)) {
       const before = versions.get(end) ?? NOTHING_KNOWN
-      const version = figuresAt(ledger, end, filed, before)
+      const version = figuresAfterFilings(ledger, end, filed, before)
       if (version.eps === null && version.revenue === null) continue
       const newFigures = FILED_FIGURES.filter(figure => isNewFigure(version[figure], before[figure], filed))
       // If filings after a split omit these figures, the old ones are more useful than a book value alone.
       const isEpsLost = before.eps !== null && version.eps === null
       if (isEpsLost && newFigures.every(figure => figure === 'book')) continue
       versions.set(end, version)
-      if (newFigures.length > 0) reports.push(recordOf(end, filed, version))
+      if (newFigures.length > 0) reports.push(reportOf(end, filed, version))
     }
   }
   return reports
@@ -48,8 +48,13 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
   return [...filings].sort(([a], [b]) => a - b)
 }
 
-/** The figures of a quarter known after a day's filings. */
-function figuresAt(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
+/**
+ * The figures of a quarter as known after the filings of a day.
+ * @param end the last day of the quarter
+ * @param filed the day of the filings, which the ledger already has
+ * @param before the figures known before
+ */
+function figuresAfterFilings(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
   const ifSameShares = (known: KnownFigure | null) =>
     known !== null && ledger.basis.haveSameShares(known.filed, filed) ? known : null
   const newFigure = (figure: 'eps' | 'revenue') => {
@@ -89,11 +94,12 @@ function isRepeat(figure: Figure, now: KnownFigure, before: KnownFigure): boolea
   return Math.abs(now.value - before.value) <= rounding
 }
 
+/** Whether a figure is from the filings of a day, and differs from the earlier one. */
 function isNewFigure(now: KnownFigure | null, before: KnownFigure | null, filed: Day): boolean {
   return now !== null && now.filed === filed && now.value !== before?.value
 }
 
-function recordOf(end: Day, known: Day, { eps, revenue, book }: Version): Report {
+function reportOf(end: Day, known: Day, { eps, revenue, book }: Version): Report {
   const figures = { eps: eps?.value ?? null, revenue: revenue?.value ?? null, book_value_ps: book?.value ?? null }
   return { period_end: end, known, session: null, ...figures, basis: 'filed' }
 }
@@ -158,7 +164,7 @@ interface PeriodFigure extends Entry {
 /** The figure of the first nine months of a year, as the only element of a list; null if it is not known. */
 function nineMonthsPart(ledger: Ledger, names: readonly string[], end: Day, year: PeriodFigure): PeriodFigure[] | null {
   const parts = ledger.endsOneQuarterBefore(end).map(before => findPart(ledger, names, 'nine_months', before))
-  const part = parts.find(one => one !== null && startSameDay(one, year))
+  const part = parts.find(one => one !== null && startOnSameDay(one, year))
   return part ? [part] : null
 }
 
@@ -176,7 +182,7 @@ function threeQuarterParts(
     parts.push(findPart(ledger, names, 'quarter', before)!)
     last = before
   }
-  return startSameDay(parts[2]!, year) ? parts : null
+  return startOnSameDay(parts[2]!, year) ? parts : null
 }
 
 /** A figure of a period under the first name that has one, with the shares of the period; null if there is none. */
@@ -185,7 +191,8 @@ function findPart(ledger: Ledger, names: readonly string[], term: Term, end: Day
   return entry === undefined ? null : { ...entry, shares: ledger.firstEntry('diluted', term, end) }
 }
 
-function startSameDay(one: Entry, other: Entry): boolean {
+/** Whether two periods start on the same day, up to MAX_START_DIFFERENCE_DAYS. */
+function startOnSameDay(one: Entry, other: Entry): boolean {
   return Math.abs(one.start! - other.start!) <= MAX_START_DIFFERENCE_DAYS
 }
 

@@ -71,11 +71,11 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
     } else if (!SYMBOL_MODULES.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
   }
   if (rows !== null) return rows
-  const namesOfRead = [...MODULES.keys()].join(', ')
+  const readableNames = [...MODULES.keys()].join(', ')
   const reason =
     refusals.length > 0
       ? refusals.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
-      : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${namesOfRead}`
+      : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${readableNames}`
   throw new BadData({ file }, reason)
 }
 
@@ -94,11 +94,11 @@ const Moment = z.union([
   z.iso.datetime().transform(text => Date.parse(text) / 1000),
 ])
 
-const dayOfSecond = (seconds: number): Day => dayAt(seconds * 1000)
+const dayOfEpochSecond = (seconds: number): Day => dayAt(seconds * 1000)
 
 /** The day of a past event. Throws BadData for a future day. */
 function pastDay(name: string, seconds: number, { file, latest }: Pick<ModuleContext, 'file' | 'latest'>): Day {
-  const day = dayOfSecond(seconds)
+  const day = dayOfEpochSecond(seconds)
   if (day > latest) throw new BadData({ file }, futureDateReason(name, formatDay(day)))
   return day
 }
@@ -118,7 +118,7 @@ interface ModuleContext {
 type Outcome = number | Words
 
 /** The modules of a quote summary that are read, or refused for a reason. */
-const MODULES: ReadonlyMap<string, (module: unknown, taking: ModuleContext) => Outcome> = new Map([
+const MODULES: ReadonlyMap<string, (module: unknown, context: ModuleContext) => Outcome> = new Map([
   ['upgradeDowngradeHistory', addGradesOf],
   ['insiderTransactions', addInsiderTrades],
   ['recommendationTrend', addRatings],
@@ -160,39 +160,39 @@ const Calendar = z.object({ earnings: z.object(Dates) })
 
 /** A module in its required shape; throws BadData. */
 function parseModule<Shape extends z.ZodType>(
-  taking: ModuleContext,
+  context: ModuleContext,
   name: string,
   shape: Shape,
   module: unknown,
 ): z.infer<Shape> {
-  return parseShape(taking.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
+  return parseShape(context.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
 }
 
 /** Adds the grades of a module; returns the number of its rows. Of two by one firm on one day the later one counts. */
-function addGradesOf(module: unknown, taking: ModuleContext): Outcome {
-  const { sink } = taking
-  const { history } = parseModule(taking, 'upgradeDowngradeHistory', History, module)
+function addGradesOf(module: unknown, context: ModuleContext): Outcome {
+  const { sink } = context
+  const { history } = parseModule(context, 'upgradeDowngradeHistory', History, module)
   const timedGrades: TimedGrade[] = []
   for (const { epochGradeDate: time, firm, toGrade } of history
     .toReversed()
     .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
-    const known = pastDay('epochGradeDate', time, taking)
+    const known = pastDay('epochGradeDate', time, context)
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
     else if (!firm) sink.remark('rows have no firm and are not loaded', place)
     else
-      timedGrades.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
+      timedGrades.push({ ticker: context.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
   }
   sink.addGrades(timedGrades, 'grades are dated by the day in UTC and count from the next day on')
   return history.length
 }
 
 /** Adds the purchases and sales of insiders; returns the number of all transactions. */
-function addInsiderTrades(module: unknown, taking: ModuleContext): Outcome {
-  const { sink } = taking
-  const { transactions } = parseModule(taking, 'insiderTransactions', Transactions, module)
+function addInsiderTrades(module: unknown, context: ModuleContext): Outcome {
+  const { sink } = context
+  const { transactions } = parseModule(context, 'insiderTransactions', Transactions, module)
   for (const { filerName: insider, transactionText, startDate, shares, value = null } of transactions) {
-    const traded = pastDay('startDate', startDate, taking)
+    const traded = pastDay('startDate', startDate, context)
     const place = `${insider}, ${formatDay(traded)}`
     // The text is such as `Sale at price 226.35 per share.`
     const action = (transactionText ?? '').split(' at ')[0]!
@@ -207,7 +207,7 @@ function addInsiderTrades(module: unknown, taking: ModuleContext): Outcome {
       const known = assumedFiling(traded)
       const knownValue = value === null || value < 0 ? null : value
       if (value !== knownValue) sink.remark('money below 0 is taken for unknown', place)
-      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: knownValue })
+      sink.add('insiders', context.ticker(), { known, session: null, insider, side, shares, value: knownValue })
       sink.remark(FILED_LATER, place)
     }
   }
@@ -215,46 +215,48 @@ function addInsiderTrades(module: unknown, taking: ModuleContext): Outcome {
 }
 
 /** Adds the present counts of ratings, of period `0m`; returns the number of periods. */
-function addRatings(module: unknown, taking: ModuleContext): Outcome {
-  const { trend } = parseModule(taking, 'recommendationTrend', Trend, module)
-  const { file, known, sink } = taking
+function addRatings(module: unknown, context: ModuleContext): Outcome {
+  const { trend } = parseModule(context, 'recommendationTrend', Trend, module)
+  const { file, known, sink } = context
   const currentCounts = new Set(trend.filter(({ period }) => period === '0m').map(counts => JSON.stringify(counts)))
   if (currentCounts.size > 1) throw new BadData({ file }, 'recommendationTrend gives 0m twice, with other counts')
-  if (known === undefined) return whyUndated('recommendationTrend')
+  if (known === undefined) return undatedReason('recommendationTrend')
   for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
     if (period === '0m')
-      sink.add('ratings', taking.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
+      sink.add('ratings', context.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
     else sink.remark(EARLIER_MONTHS, period)
   return trend.length
 }
 
-function addNextReportOfEarnings(module: unknown, taking: ModuleContext): Outcome {
-  const { earningsChart: chart } = parseModule(taking, 'earnings', Earnings, module)
+/** Adds the day of the next report from the module `earnings`; its past results are only remarked. */
+function addNextReportOfEarnings(module: unknown, context: ModuleContext): Outcome {
+  const { earningsChart: chart } = parseModule(context, 'earnings', Earnings, module)
   for (const { date } of chart.quarterly ?? [])
-    taking.sink.remark('results of past quarters are not loaded: the days of the reports are missing', date)
-  return addNextReport('earnings', chart, taking)
+    context.sink.remark('results of past quarters are not loaded: the days of the reports are missing', date)
+  return addNextReport('earnings', chart, context)
 }
 
-function addNextReportOfCalendar(module: unknown, taking: ModuleContext): Outcome {
-  return addNextReport('calendarEvents', parseModule(taking, 'calendarEvents', Calendar, module).earnings, taking)
+function addNextReportOfCalendar(module: unknown, context: ModuleContext): Outcome {
+  return addNextReport('calendarEvents', parseModule(context, 'calendarEvents', Calendar, module).earnings, context)
 }
 
 /** Adds the day of the next report: the first of those between which it is expected. Two modules have them. */
-function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: ModuleContext): Outcome {
-  const { known, sink } = taking
-  const days = (dates.earningsDate ?? []).map(dayOfSecond)
+function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings'], context: ModuleContext): Outcome {
+  const { known, sink } = context
+  const days = (dates.earningsDate ?? []).map(dayOfEpochSecond)
   if (days.length === 0) return `${name} names no day of a next report (earningsDate)`
-  if (known === undefined) return whyUndated(name)
+  if (known === undefined) return undatedReason(name)
   const expected_date = Math.min(...days)
   const place = formatDay(expected_date)
   if (sink.has('schedule')) return 1
-  sink.add('schedule', taking.ticker(), { expected_date, known })
+  sink.add('schedule', context.ticker(), { expected_date, known })
   if (days.length > 1) sink.remark('the next report is expected between two days; the first is taken', place)
   if (dates.isEarningsDateEstimate) sink.remark('the day of the next report is an estimate of Yahoo', place)
   return 1
 }
 
-function whyUndated(name: string): Words {
+/** Why a module without a date cannot be loaded. */
+function undatedReason(name: string): Words {
   return sentence`${name} does not say when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
 }
 
@@ -287,7 +289,7 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
     throw new BadData({ file }, `there are no facts in it, only a message of Yahoo: ${quoted(error.description)}`)
   const quarters = quartersIn(file, result ?? [])
   const reported = [...quarters].filter(([, { revenue, eps }]) => revenue !== undefined || eps !== undefined)
-  if (reported.length === 0) throw new BadData({ file }, whyNoQuarters(quarters.size > 0))
+  if (reported.length === 0) throw new BadData({ file }, noQuartersReason(quarters.size > 0))
   const { known } = options
   if (known === undefined) {
     const what = 'the statements do not say when they became known'
@@ -322,19 +324,19 @@ function quartersIn(
       for (const point of parseShape(file, Points, series[type], 'a time series of Yahoo', path)) {
         if (point === null) continue
         const figures = quarters.get(point.asOfDate) ?? {}
-        const { [figure]: said = point.reportedValue } = figures
-        if (said !== point.reportedValue) {
-          const what = `${type} of ${formatDay(point.asOfDate)} is ${said} and ${point.reportedValue}`
+        const { [figure]: earlierValue = point.reportedValue } = figures
+        if (earlierValue !== point.reportedValue) {
+          const what = `${type} of ${formatDay(point.asOfDate)} is ${earlierValue} and ${point.reportedValue}`
           throw new BadData({ file }, `${what}; take one of the two out`)
         }
-        figures[figure] = said
+        figures[figure] = earlierValue
         quarters.set(point.asOfDate, figures)
       }
     }
   return quarters
 }
 
-function whyNoQuarters(hasBalances: boolean): string {
+function noQuartersReason(hasBalances: boolean): string {
   const types = `${TYPE_OF_FIGURE.revenue} and ${TYPE_OF_FIGURE.eps}`
   return hasBalances
     ? `balance sheets are no complete report; fetch them together with ${types}`
