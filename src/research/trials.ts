@@ -114,7 +114,7 @@ export interface LogComparison {
 export interface RunInLog {
   log: LogComparison
   /** How many cells or strategies, as the run has, the log knows of any data. */
-  ofKind: number
+  countOfKind: number
   q: ReadonlyMap<string, number | null>
   /** The trials of other runs that q counts; without a p of the present test their p is null. */
   others: readonly Trial[]
@@ -134,7 +134,7 @@ export async function noteAndCompare(
   if (trials === null) return null
   const { ofKind } = await trials.note(kind, own)
   const known = countedTrials(await trials.of('cell'), await trials.of('strategy'))
-  return { ...compareWithLog(own, known, family), ofKind }
+  return { ...compareWithLog(own, known, family), countOfKind: ofKind }
 }
 
 /** @param known all trials of the log; the run's own values replace those of the same hash */
@@ -142,7 +142,7 @@ export function compareWithLog(
   own: readonly Trial[],
   known: readonly Trial[],
   family: Family,
-): Omit<RunInLog, 'ofKind'> {
+): Omit<RunInLog, 'countOfKind'> {
   const mine = new Map(own.map(trial => [trial.hash, trial]))
   // A run without a test leaves the p that an earlier test gave its trials.
   for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)

@@ -162,7 +162,7 @@ test('every word that is meant for a command leads to a command that takes the l
   const words = COMMON_SLIPS.flatMap(row => row.words)
   expect(words).toEqual([...new Set(words)])
   expect(words.filter(word => TOP_WORDS.includes(word))).toEqual([])
-  for (const { command, example, after = [] } of COMMON_SLIPS) {
+  for (const { command, example, requiredWords: after = [] } of COMMON_SLIPS) {
     if (['--version', 'help'].includes(command)) continue
     expect(CATALOGUE.map(({ name }) => name)).toContain(command)
     const heard = await parseWords([...command.split(' '), ...example, ...after])

@@ -24,7 +24,7 @@ interface CommandSlip {
   /** The purpose, as the end of a sentence. */
   does: string
   /** The words that must follow the typed ones. */
-  after?: readonly string[]
+  requiredWords?: readonly string[]
 }
 
 const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
@@ -52,11 +52,11 @@ export const COMMON_SLIPS: readonly CommandSlip[] = [
   slip('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
   {
     ...slip('optimize optimise grid', 'backtest', FIRST_QUESTION, 'tries every combination of values with --vary'),
-    after: ['--vary', 'hold=5,10,20'],
+    requiredWords: ['--vary', 'hold=5,10,20'],
   },
   {
     ...slip('report html page', 'study', FIRST_QUESTION, 'writes a page with --report FILE, and so does backtest'),
-    after: ['--report', 'report.html'],
+    requiredWords: ['--report', 'report.html'],
   },
   slip('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
   slip('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
@@ -74,7 +74,7 @@ function slip(words: string, command: string, example: readonly string[], does: 
 }
 
 /**
- * A suggestion for a first word that is no command; undefined if there is none.
+ * The error for a first word that is no command, with a line that works; undefined if nothing is similar.
  * @param argv the typed line
  */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
@@ -84,12 +84,13 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   if (suggestion !== undefined) return errorWith(...suggestion)
   const commonSlip = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
   if (commonSlip !== undefined) {
-    const { command, example, does, after = [] } = commonSlip
+    const { command, example, does, requiredWords = [] } = commonSlip
     const typedWords = command === '--version' ? [] : others
-    const words = others.length === 0 ? example : typedWords
-    const [neededOption] = after
-    const isComplete = neededOption === undefined || words.includes(neededOption)
-    return errorWith(sentence`${remedy(command)} ${does}`, remedy(command, isComplete ? words : [...words, ...after]))
+    const suggestedWords = others.length === 0 ? example : typedWords
+    const [neededOption] = requiredWords
+    const isComplete = neededOption === undefined || suggestedWords.includes(neededOption)
+    const completeWords = isComplete ? suggestedWords : [...suggestedWords, ...requiredWords]
+    return errorWith(sentence`${remedy(command)} ${does}`, remedy(command, completeWords))
   }
   return suggestByName(word, others, errorWith)
 }

@@ -33,7 +33,7 @@ interface Writing {
   screen(): Promise<Screen>
 }
 
-/** Writes an answer to a stream in one format. @param style for people */
+/** Writes an answer to a stream in one format. @param style how a table is drawn; other formats ignore it */
 export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
   const plain = printableStream(out)
   if (format === 'json') {

@@ -387,7 +387,7 @@ function refusalOf(line: Line, { spec, value }: Typed): InvalidParameter | null 
   const { fields, tickers } = line.known
   const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !/^[@-]/.test(value!)
   if (isTickers || parameter === undefined) {
-    const wrongValue = isTickers ? unknownTicker(line, value!) : wrongListedValue(line, spec, value!)
+    const wrongValue = isTickers ? unknownTicker(line, value!) : wrongOptionValue(line, spec, value!)
     return wrongValue === null ? null : new InvalidParameter('', { param, ...wrongValue })
   }
   const field = line.parts.find(part => typeof part === 'string' && fields.named(part) !== undefined)
@@ -415,16 +415,21 @@ function unknownTicker({ known: { tickers } }: Line, value: string): WrongValue 
   return unknown === undefined ? null : { value: unknown, suggestions: suggest(unknown, tickers) }
 }
 
-/** The wrong part of a value for an option that is no parameter: it takes fields, listed words or a number. Null if right. */
-function wrongListedValue({ known }: Line, spec: OptionSpec, value: string): WrongValue | null {
-  const [, , , , listed = []] = spec
+/**
+ * The wrong part of the value of an option that only the command line has; null if it is right. Such an option takes
+ * fields, words of a list, or a number.
+ */
+function wrongOptionValue({ known }: Line, spec: OptionSpec, value: string): WrongValue | null {
+  const [, , , , allowedWords = []] = spec
   if (/^FIELDS?$/.test(placeholder(spec))) {
     const unknown = value.split(',').find(text => known.fields.named(text) === undefined)
-    return unknown === undefined ? null : { value: unknown, suggestions: sortWords([unknown], known).fields }
+    if (unknown === undefined) return null
+    const { fields: similarFields } = sortWords([unknown], known)
+    return { value: unknown, suggestions: similarFields }
   }
-  const isUnlisted = listed.length > 0 && !listed.includes(value)
+  const isUnlisted = allowedWords.length > 0 && !allowedWords.includes(value)
   const isNoNumber = placeholder(spec) === 'N' && !/^[1-9]\d*$/.test(value)
-  return isUnlisted || isNoNumber ? { value, suggestions: suggest(value, listed) } : null
+  return isUnlisted || isNoNumber ? { value, suggestions: suggest(value, allowedWords) } : null
 }
 
 /** A value that works for an option; null if there is none. */

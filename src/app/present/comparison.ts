@@ -156,12 +156,13 @@ function statisticsSection(comparison: Comparison): Section {
   ])
 }
 
-/** The statistics of all strategies as rows. @param isFull also the rows that are omitted in short, and the formulas */
+/** The statistics of all strategies as rows. @param isFull adds rows, and the formulas */
 function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { isFull: boolean }): Table {
   const { strategy, statistics } = strategies[0]!
   const equityRows = equityStatisticRows({ bars_a_year, strategy })
   const isSameRate = strategies.every(other => other.strategy.risk_free === strategy.risk_free)
-  const shownRows = <Of>(rows: readonly StatisticRow<Of>[]) => rows.filter(([, , , , on]) => isFull || on === undefined)
+  const shownRows = <Of>(rows: readonly StatisticRow<Of>[]) =>
+    rows.filter(([, , , , shownOn]) => isFull || shownOn === undefined)
   return comparisonTable(
     `${isFull ? 'All statistics' : 'Statistics'} of the equity over ${count(statistics.bars, 'bar')} that all have`,
     strategyHeadings(strategies, 'return'),

@@ -28,13 +28,13 @@ import {
 } from './description.js'
 import { testsDrawdownChart, yearsChart } from './strategy-charts.js'
 
-/** A row: its name, kind, key in a result, and formula; `wide` rows are omitted in short. */
+/** A row: its name, kind, key in a result, and formula. Rows shown on `wide` output are left out of short tables. */
 export type StatisticRow<Of> = readonly [
   name: string,
   kind: Kind,
   key: Exclude<keyof Of, 'reasons'>,
   formula?: string,
-  on?: 'wide',
+  shownOn?: 'wide',
 ]
 
 /** The rows of all equity statistics, with their formulas for the bars a year and the risk-free rate of a result. */

@@ -208,11 +208,11 @@ interface RankedSplits {
   logits: Float64Array
 }
 
-/** Bars of a block in which one column is summed: n, mean, sum of squared deviations. */
-interface Sums {
+/** Moments of each column over the n bars of a block. */
+interface BlockMoments {
   n: number
   means: Float64Array
-  squares: Float64Array
+  squaredDeviations: Float64Array
 }
 
 /** C(20, 10) = 184,756 splits can still be ranked in reasonable time. */
@@ -236,7 +236,7 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   }
   if (bars < 2 * blocks) return { reason: `${bars} bars are fewer than two for each of ${blocks} blocks` }
   const sums = Array.from({ length: blocks }, (_, i) =>
-    blockSums(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
+    blockMoments(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
   )
   const halves = [...halvesOfBlocks(blocks)]
   const logits = new Float64Array(halves.length)
@@ -256,20 +256,20 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   return { overfitting: { probability, splits: logits.length, blocks }, logits }
 }
 
-/** The sums of each column over the bars of a block. */
-function blockSums(columns: readonly Float64Array[], from: number, to: number): Sums {
+/** The mean of each column over the bars of a block, and the sum of the squared deviations from it. */
+function blockMoments(columns: readonly Float64Array[], from: number, to: number): BlockMoments {
   const n = to - from
   const means = Float64Array.from(columns, column => {
     let sum = 0
     for (let bar = from; bar < to; bar++) sum += column[bar]!
     return sum / n
   })
-  const squares = Float64Array.from(columns, (column, i) => {
+  const squaredDeviations = Float64Array.from(columns, (column, i) => {
     let sum = 0
     for (let bar = from; bar < to; bar++) sum += (column[bar]! - means[i]!) ** 2
     return sum
   })
-  return { n, means, squares }
+  return { n, means, squaredDeviations }
 }
 
 /** Every way to choose half of the blocks, ascending: an integer with bit b set if block b is chosen. */
@@ -283,7 +283,7 @@ function* halvesOfBlocks(blocks: number): Generator<number> {
 }
 
 /** Sharpe ratio a bar of each column over the blocks, from combined moments (Chan, Golub & LeVeque 1979). */
-function sharpeRatios(blocks: readonly Sums[]): Float64Array {
+function sharpeRatios(blocks: readonly BlockMoments[]): Float64Array {
   const bars = blocks.reduce((sum, { n }) => sum + n, 0)
   const ratios = new Float64Array(blocks[0]!.means.length)
   // Loops by index: there are tens of thousands of splits, and iterators take three times as long.
@@ -292,8 +292,8 @@ function sharpeRatios(blocks: readonly Sums[]): Float64Array {
     for (let i = 0; i < blocks.length; i++) mean += (blocks[i]!.n / bars) * blocks[i]!.means[column]!
     let square = 0
     for (let i = 0; i < blocks.length; i++) {
-      const { n, means, squares } = blocks[i]!
-      square += squares[column]! + n * (means[column]! - mean) ** 2
+      const { n, means, squaredDeviations } = blocks[i]!
+      square += squaredDeviations[column]! + n * (means[column]! - mean) ** 2
     }
     const deviation = Math.sqrt(square / (bars - 1))
     if (deviation > 1e-12 * Math.abs(mean)) ratios[column] = mean / deviation

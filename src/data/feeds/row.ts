@@ -115,11 +115,14 @@ export class RowChecker {
     this.#maxFields = names.length
   }
 
-  /** Returns the fault of an incomplete row, null for a complete one, whose last number it remembers. */
+  /**
+   * The fault of a row; null for a sound one. A row may have too few or too many fields. A line without a line end may
+   * be cut off: then its last number has fewer digits than in all other lines. They are kept for that.
+   */
   checkRow(row: Row): RowFault | null {
     if (row.count < this.#minFields)
       return this.#widthFault(row, row.count, 'the row is cut off, or fields are missing')
-    const surplus = row.count > this.#maxFields ? surplusField(row, this.#maxFields) : -1
+    const surplus = row.count > this.#maxFields ? firstFilledBeyond(row, this.#maxFields) : -1
     if (surplus >= 0) return this.#widthFault(row, surplus, 'a delimiter inside a value needs quotes')
     const field = row.count - 1
     const lastNumber = countDigits(row, field)
@@ -153,7 +156,7 @@ const TRUNCATED_LINE =
   'the last line has no line end, and its last number is shorter than that of every other row, as in a file that was cut off; a line end after it says that it is whole'
 
 /** The index of the first field that is not empty beyond the width of the table; -1 if there is none. */
-function surplusField(row: Row, width: number): number {
+function firstFilledBeyond(row: Row, width: number): number {
   for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
   return -1
 }

@@ -57,15 +57,18 @@ export class TextTable {
    * The date format of a column, judged by the first rows. If these do not distinguish month and day, the whole file
    * and its other date columns decide. Throws BadData for an unknown or ambiguous format.
    */
-  async dateReader(column: { name: string; index: number }, otherIndexes: readonly number[] = []): Promise<DateReader> {
+  async dateReader(
+    column: { name: string; index: number },
+    otherDateColumns: readonly number[] = [],
+  ): Promise<DateReader> {
     const { dateFormat, calendar } = this.hints
-    return new DateReader(dateFormat ?? (await this.#detectDateFormat(column, otherIndexes)), calendar)
+    return new DateReader(dateFormat ?? (await this.#detectDateFormat(column, otherDateColumns)), calendar)
   }
 
   /** See `dateReader`. Reads the whole file only where its first rows fit both orders of day and month. */
   async #detectDateFormat(
     { name, index }: { name: string; index: number },
-    otherIndexes: readonly number[],
+    otherDateColumns: readonly number[],
   ): Promise<DateFormat> {
     const { file, source, dialect } = this
     const texts = this.#samplesOf([index]).filter(text => text !== '')
@@ -77,7 +80,7 @@ export class TextTable {
     if ('unknown' in guess) throw unknownDateFormatError(place, name, texts[0], guess)
     let dayFirstProofs = 0
     await eachRow(file, source.chunks(), dialect, row => {
-      for (const other of [index, ...otherIndexes]) dayFirstProofs += dayFirstProof(row.field(other) ?? '')
+      for (const column of [index, ...otherDateColumns]) dayFirstProofs += dayFirstProof(row.field(column) ?? '')
     })
     if (dayFirstProofs !== 0) return dayFirstProofs > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
     throw unknownDateFormatError(place, name, texts[0], guess)

@@ -153,7 +153,8 @@ type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true 
 
 /**
  * The date format that fits most texts. Parts above 12 decide between month first and day first. The larger number of
- * proofs wins, so that a single typo does not change the whole file.
+ * proofs wins, so that a single typo does not change the whole file. `unknown`: no format fits, or the year may come
+ * first with two digits (`24/05/03`). `ambiguous`: month and day may be either way round.
  */
 export function guessDateFormat(texts: readonly string[]): DateGuess {
   let best: DateFormat | null = null
@@ -164,7 +165,7 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
   }
   if (best === null) return { unknown: true }
   if (!best.endsWith('/YYYY')) return { format: best }
-  if (!isYearLast(texts)) return { unknown: true }
+  if (!haveYearLast(texts)) return { unknown: true }
   // Dates with points have the day first wherever they are in use.
   if (texts.every(text => !YEAR_LAST_SHAPE.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
   const balance = texts.reduce((sum, text) => sum + dayFirstProof(text), 0)
@@ -172,8 +173,8 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
 }
 
-/** Whether two-digit years come last: over the rows of a file the year changes least. */
-function isYearLast(texts: readonly string[]): boolean {
+/** Whether two-digit years come last: over the rows of a file the year changes least. True without two-digit years. */
+function haveYearLast(texts: readonly string[]): boolean {
   const parts = texts
     .map(text => /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{2})(?!\d)/.exec(text.trim()))
     .filter(found => found !== null)

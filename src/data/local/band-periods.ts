@@ -67,7 +67,7 @@ function bandPeriodsOfTicker(
   // Bars that may have reported transitions: from the first up to, but not including, the last.
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   const to = before === undefined ? bars : Math.min(bars, countUpTo(days, before - 1))
-  const rows = rowRanges(columns, fieldPositions, { from, to, bars })
+  const rows = rowRanges(columns, fieldPositions, { from, to, eventsEnd: bars })
   const lastBar = bars - 1
   const present = presentBands(columns, fieldPositions, rows.eventsEnd, days.subarray(0, bars), rangeStart)
   return {
@@ -95,13 +95,18 @@ interface RowRanges {
   eventsEnd: Int32Array
 }
 
-/** The rows of each field. @param fieldPositions the place of each field in the columns; -1: no data */
+/**
+ * The rows of each field. They are sorted by bar, so each limit becomes the first row whose bar is not below it.
+ * @param fieldPositions the place of each field in the columns; -1: no data
+ * @param limits as bars: rows from `from` up to `to`; and no row from `eventsEnd` on
+ */
 function rowRanges(
   columns: FieldColumns,
   fieldPositions: readonly number[],
-  limits: { from: number; to: number; bars: number },
+  limits: { from: number; to: number; eventsEnd: number },
 ): RowRanges {
-  const { first, bars } = columns
+  const { first, bars: barOfRow } = columns
+  const firstRowFrom = (bar: number, begin: number, end: number): number => countUpTo(barOfRow, bar - 1, begin, end)
   const rowOfEachField = (): Int32Array => new Int32Array(fieldPositions.length)
   const ranges = { from: rowOfEachField(), to: rowOfEachField(), eventsEnd: rowOfEachField() }
   for (let f = 0; f < fieldPositions.length; f++) {
@@ -109,10 +114,10 @@ function rowRanges(
     if (position === -1) continue
     const begin = first[position]!
     const end = first[position + 1]!
-    const eventsEnd = countUpTo(bars, limits.bars - 1, begin, end)
+    const eventsEnd = firstRowFrom(limits.eventsEnd, begin, end)
     ranges.eventsEnd[f] = eventsEnd
-    ranges.from[f] = countUpTo(bars, limits.from - 1, begin, eventsEnd)
-    ranges.to[f] = Math.max(ranges.from[f]!, countUpTo(bars, limits.to - 1, begin, eventsEnd))
+    ranges.from[f] = firstRowFrom(limits.from, begin, eventsEnd)
+    ranges.to[f] = Math.max(ranges.from[f]!, firstRowFrom(limits.to, begin, eventsEnd))
   }
   return ranges
 }

@@ -138,22 +138,23 @@ const TYPICAL_BEAT = 0.03
 class CompanyFigures {
   readonly #business: Business
   readonly #prices: Prices
-  readonly #stream: (number: number) => Random
+  readonly #randomOfQuarter: (quarter: number) => Random
   #next = -QUARTERS_BEFORE - SETTLING_QUARTERS
-  #worth: number
-  #sales: number
-  #book: number
+  /** Logarithms of amounts a share. At first all three are the close of the first quarter. */
+  #logWorth: number
+  #logSales: number
+  #logBook: number
   #cycle = 0
   #cycleBefore = 0
   #margin = 0
 
-  constructor(business: Business, prices: Prices, stream: (number: number) => Random) {
+  constructor(business: Business, prices: Prices, randomOfQuarter: (quarter: number) => Random) {
     this.#business = business
     this.#prices = prices
-    this.#stream = stream
-    this.#worth = prices.logClose(quarterEnd(prices.first, business.shift, this.#next).end)
-    this.#sales = this.#worth
-    this.#book = this.#worth
+    this.#randomOfQuarter = randomOfQuarter
+    this.#logWorth = prices.logClose(quarterEnd(prices.first, business.shift, this.#next).end)
+    this.#logSales = this.#logWorth
+    this.#logBook = this.#logWorth
   }
 
   /** The figures of a quarter that has ended by the last bar. Quarters must come in order. */
@@ -166,11 +167,11 @@ class CompanyFigures {
   /** Moves the business to the next quarter, and returns the random numbers for the rest of that quarter. */
   #startQuarter(): Random {
     const { turn, swing, unrest, shift } = this.#business
-    const random = this.#stream(this.#next)
+    const random = this.#randomOfQuarter(this.#next)
     const { end } = quarterEnd(this.#prices.first, shift, this.#next++)
-    this.#worth += LEARNING * (this.#prices.logClose(end) - this.#worth)
-    this.#sales += SALES_LEARNING * (this.#worth - this.#sales)
-    this.#book += BOOK_LEARNING * (this.#worth - this.#book)
+    this.#logWorth += LEARNING * (this.#prices.logClose(end) - this.#logWorth)
+    this.#logSales += SALES_LEARNING * (this.#logWorth - this.#logSales)
+    this.#logBook += BOOK_LEARNING * (this.#logWorth - this.#logBook)
     const cycle = 2 * CYCLE_MEMORY * turn * this.#cycle - CYCLE_MEMORY ** 2 * this.#cycleBefore
     this.#cycleBefore = this.#cycle
     this.#cycle = cycle + swing * random.normal()
@@ -181,10 +182,10 @@ class CompanyFigures {
   #drawFigures({ number, season, end, reported, session }: Quarter, random: Random) {
     const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: atFirst } = this.#business
     const quarter = seasons[season]! / pe / 4
-    const usual = quarter * Math.exp(this.#worth)
+    const usual = quarter * Math.exp(this.#logWorth)
     const shares = atFirst * Math.exp(this.#grownBy(number))
     const actual = usual * (1 + leverage * this.#cycle + this.#margin)
-    const sales = Math.exp(this.#sales + this.#cycle + REVENUE_NOISE * random.normal())
+    const sales = Math.exp(this.#logSales + this.#cycle + REVENUE_NOISE * random.normal())
     const revenue = (quarter / margin) * shares * sales
     const surprise = TYPICAL_BEAT + blur * random.normal() * Math.exp(0.8 * random.normal())
     const writtenOff = random.uniform() < writeOffs ? usual * (0.5 + 2.5 * random.uniform()) : 0
@@ -194,7 +195,7 @@ class CompanyFigures {
       session,
       eps: toCents(actual - writtenOff),
       revenue: toThousands(revenue),
-      book_value_ps: toCents((Math.exp(this.#book) / priceToBook) * Math.exp(0.01 * random.normal())),
+      book_value_ps: toCents((Math.exp(this.#logBook) / priceToBook) * Math.exp(0.01 * random.normal())),
       basis: 'bars',
     }
     // Analysts leave write-offs out, on both sides.

@@ -43,11 +43,12 @@ interface TradedRival extends DrawnRun {
   equities: readonly Float64Array[]
 }
 
-/** A strategy on the days that all have in common: its indices of these days, and the first and last of them. */
+/** A strategy on the days that all have in common. */
 interface Rival extends TradedRival {
   name: string
   barsAYear: number
-  at: readonly number[]
+  /** Its bars of these days, as indexes of `days`; `from` and `to` are the first and the last of these days. */
+  commonIndexes: readonly number[]
   from: number
   to: number
 }
@@ -56,7 +57,7 @@ interface Rival extends TradedRival {
  * Compares strategies over their common days: statistics, years, correlations, and intervals of the differences of
  * their Sharpe ratios. Each strategy is first traded over all its own days, so that it enters the common days with its
  * positions. Each is logged as a trial.
- * Throws as backtest() does.
+ * Throws InvalidParameter for an unknown family, and everything that backtest() throws.
  */
 export async function compare(
   source: PricedSource,
@@ -66,9 +67,11 @@ export async function compare(
   checkFamily(family, trials)
   const rivals = onCommonDays(names, await tradeEach(source, strategies, step))
   const [first] = rivals as [Rival]
-  // Weeks have the dates of the first strategy.
-  const days = Int32Array.from(first.at, i => first.days[i]!)
-  const calendars = rivals.map(({ days, at, barsAYear }) => ({ days: days.subarray(at[0], at.at(-1)! + 1), barsAYear }))
+  // A weekly bar may have another date in another strategy; that of the first one is shown.
+  const days = Int32Array.from(first.commonIndexes, i => first.days[i]!)
+  const calendars = rivals.map(({ days, commonIndexes, barsAYear }) => {
+    return { days: days.subarray(commonIndexes[0], commonIndexes.at(-1)! + 1), barsAYear }
+  })
   const barsAYear = sharedBarsAYear(days, calendars)
   const curves = rivals.map(rival => curveOn(barsAYear, rival))
   const returns = curves.map(returnsOf)
@@ -145,7 +148,7 @@ function onCommonDays(names: readonly string[], simulations: readonly TradedRiva
       ...simulation,
       name: names[i]!,
       barsAYear,
-      at,
+      commonIndexes: at,
       from: days[at[0] ?? -1] ?? 0,
       to: days[at.at(-1) ?? -1] ?? -1,
     }
@@ -153,7 +156,7 @@ function onCommonDays(names: readonly string[], simulations: readonly TradedRiva
 }
 
 /** The equity curve of a strategy on the common days. */
-function curveOn(barsAYear: number, { strategy, equity, exposure, trades, at, from, to }: Rival): Curve {
+function curveOn(barsAYear: number, { strategy, equity, exposure, trades, commonIndexes: at, from, to }: Rival): Curve {
   const isWithin = (day: number): boolean => day >= from && day <= to
   let traded = 0
   for (const { member, entryBar, entry, shares, end } of trades) {
@@ -309,7 +312,10 @@ function signsOfDraws(
 }
 
 /** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
-function equityOnCommonDays({ at, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
+function equityOnCommonDays(
+  { commonIndexes: at, strategy }: Rival,
+  equity: Float64Array,
+): Pick<Curve, 'equity' | 'start'> {
   const equityOn = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
   return { equity: Float64Array.from(at, equityOn), start: at[0] === 0 ? capital : equityOn(at[0] ?? 0) }

@@ -62,7 +62,7 @@ export async function eventStudy(
   )
   const found: EventStudy = {
     ...describeStudy(material, range),
-    trials: { run: windows.length, ledger: logState?.ofKind ?? null },
+    trials: { run: windows.length, ledger: logState?.countOfKind ?? null },
     log: logState?.log ?? null,
     windows,
     path,
@@ -224,7 +224,10 @@ async function partsOf(
   return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
-/** The tasks of a study. The two threads begin at both ends, and meet at the other bands, which take least. */
+/**
+ * The tasks of a study. Two threads take them from both ends, so the shortest ones are in the middle: the paths of the
+ * bands that the filter leaves out. Figures "with base" need the returns of all bars; others only those of events.
+ */
 function tasksOf({ query: { path, filter, horizons }, subjects }: Material): StudyTask[] {
   const pieces = Math.ceil((path.before + path.after + 1) / PATH_POINTS_A_TASK)
   const pathTasks = Array.from({ length: pieces }, (_, i) => {

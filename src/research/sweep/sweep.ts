@@ -65,17 +65,21 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   return { ...headOf(run, asOf), ...result, warnings, best, validation }
 }
 
-/** The cells in order of evidence, their number, and the warnings. */
-function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: LoggedCells | null) {
+/**
+ * The cells in order of evidence, their number, and the warnings. `q` is corrected for the cells of this run, `log_q`
+ * for all trials in the log.
+ * @param logged the cells as the trial log has them; null without a log
+ */
+function resultOf(found: readonly CellSummary[], query: KnownSweep, logged: LoggedCells | null) {
   const qs = correctedPs(
     found.map(({ p }) => p),
-    othersOf(ledger, query).map(({ p }) => p),
+    othersOf(logged, query).map(({ p }) => p),
     query.adjust,
   )
-  const logQ = (i: number): number | null => ledger?.q.get(ledger.hashes[i]!) ?? null
+  const logQ = (i: number): number | null => logged?.q.get(logged.hashes[i]!) ?? null
   const ranked = found.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
   // Without correction for the run there is no correction for the log.
-  const log = query.adjust === 'none' ? null : (ledger?.log ?? null)
+  const log = query.adjust === 'none' ? null : (logged?.log ?? null)
   const cells = ranked.map(({ log_q, ...summary }) => {
     const cell = sweepCell(summary, query)
     return { ...cell, log_q, verdict: verdictOf(correctedByLog(cell.q, log, log_q), cell.diff) }
@@ -83,14 +87,14 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, ledger: Logg
   const tried = {
     cells: cells.length,
     tested: cells.filter(({ p }) => p !== null).length,
-    ledger: ledger?.ofKind ?? null,
+    ledger: logged?.countOfKind ?? null,
   }
   return {
     tried,
-    log: ledger?.log ?? null,
+    log: logged?.log ?? null,
     found: cells.filter(({ q }) => q !== null && q < LEVEL).length,
     cells,
-    assumptions: assumptionsOf(query, cells.length + othersOf(ledger, query).length),
+    assumptions: assumptionsOf(query, cells.length + othersOf(logged, query).length),
     warnings: warningsOf(ranked, query, tried),
   }
 }

@@ -109,6 +109,7 @@ function singleQueries({ tickers, fields, timeframe, skip }: NowQuery): { ticker
   const queries: { tickers: string[]; fields: string[] }[] = []
   for (const ticker of tickers) {
     const notSkipped = distinctFields.filter(field => !skip({ ticker, field, timeframe }))
+    // Where all fields of a ticker are skipped, all are asked for: the answer has each ticker.
     const fieldsOfTicker = notSkipped.length > 0 ? notSkipped : distinctFields
     const previous = queries.at(-1)
     if (previous?.fields.join() === fieldsOfTicker.join()) previous.tickers.push(ticker)

@@ -213,9 +213,12 @@ function listFromRow(db: Session, { name, condition }: ListRow): NamedList {
   return { name, condition, tickers: rows.map(({ ticker }) => ticker) }
 }
 
-/** The marks of a question. A file that is only read keeps its schema, which may have no marks of fields, or no hashes. */
+/**
+ * The marks of a question: up to which day each ticker was answered. A file that is only read keeps its schema, which
+ * may have no marks of fields, or no hashes. Throws Damaged if any mark of the file is damaged, even one of another
+ * question: the damage may be in its question. A wrong day would leave out changes.
+ */
 function selectMarks(db: Session, question: string): Mark[] {
-  // A wrong day would leave out changes. A damaged row of another question may be one of this question.
   const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : damagedMarks(db)
   if (damage !== undefined) throw new Damaged(db.location, damage)
   const marks = db.all<Mark>(SELECT_MARKS, question)

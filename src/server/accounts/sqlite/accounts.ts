@@ -208,11 +208,15 @@ class SqliteAccounts implements Accounts {
     return result
   }
 
+  /**
+   * Checks whether accounts can be read, and after a failed write whether they can be written again. Throws StorageError
+   * if not. A server that is not ready gets no requests, so no other write would show that it is ready again.
+   */
   check(): Promise<void> {
     return this.#retryWhileBusy(db => {
+      // Any row will do.
       db.get(SECRET)
       if (isDiskNearlyFull(this.location)) throw new StorageError(`${this.location}: the disk is full`)
-      // A server that is not ready gets no requests, so no charge would show that writing works again.
       if (this.#hasFailed) this.#tryTransaction(tryWriting)
     })
   }
