@@ -75,31 +75,34 @@ abstract class Studies extends Pages {
     const { parseStudy } = await import('../core/params/studies.js')
     const { eventStudy } = await import('../research/study/event-study.js')
     const query = parseStudy(params, this.known)
-    return this.#ask(params, options, (market, all) => eventStudy(market, query, all))
+    return this.#ask(params, options, (market, hooks) => eventStudy(market, query, hooks))
   }
 
-  /** Events traded by rules: trades, equity and their statistics. */
+  /** Trades events by rules. The answer has the trades, the equity, and statistics of both. */
   async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('../core/params/backtest.js')
     const { backtest } = await import('../research/backtest/backtest.js')
-    const { strategy, run } = parseBacktest(params, await this.#strategyContext('strategy' in Object(params)))
-    return this.#ask(params, options, (market, all) => backtest(market, strategy, run, all))
+    const { strategy, run } = parseBacktest(
+      params,
+      await this.#strategyContext({ hasFile: 'strategy' in Object(params) }),
+    )
+    return this.#ask(params, options, (market, hooks) => backtest(market, strategy, run, hooks))
   }
 
-  /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
+  /** Trades every combination of some values, `vary: { hold: [5, 10, 20] }`, and tests whether the best of them is real. */
   async grid(params: GridParams, options: ProgressOptions = {}): Promise<Grid & OwnFields> {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
-    const query = parseGrid(params, await this.#strategyContext('strategy' in Object(params)))
-    return this.#ask(params, options, (market, all) => grid(market, query, all))
+    const query = parseGrid(params, await this.#strategyContext({ hasFile: 'strategy' in Object(params) }))
+    return this.#ask(params, options, (market, hooks) => grid(market, query, hooks))
   }
 
-  /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
+  /** Compares strategies over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
   async compare(params: CompareParams, options: ProgressOptions = {}): Promise<Comparison & OwnFields> {
     const { parseCompare } = await import('../core/params/grid.js')
     const { compare } = await import('../research/backtest/compare.js')
-    const query = parseCompare(params, await this.#strategyContext(true))
-    return this.#ask(params, options, (market, all) => compare(market, query, all))
+    const query = parseCompare(params, await this.#strategyContext({ hasFile: true }))
+    return this.#ask(params, options, (market, hooks) => compare(market, query, hooks))
   }
 
   /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
@@ -107,7 +110,7 @@ abstract class Studies extends Pages {
     const { parseSweep } = await import('../core/params/studies.js')
     const { sweep } = await import('../research/sweep/sweep.js')
     const query = parseSweep(params, this.known)
-    return this.#ask(params, options, (market, all) => sweep(market, query, all))
+    return this.#ask(params, options, (market, hooks) => sweep(market, query, hooks))
   }
 
   /** Makes the same HTML page as `--report`. The page needs no other file. */
@@ -129,16 +132,16 @@ abstract class Studies extends Pages {
   }
 
   /** What the parser of a strategy has to know. @param hasFile a strategy file may mean all loaded tickers */
-  async #strategyContext(hasFile: boolean): Promise<BacktestContext> {
-    const about = { tier: this.tier, fields: this.known }
-    return hasFile ? { ...about, loaded: await (await this.#prices()).withBars() } : about
+  async #strategyContext({ hasFile }: { hasFile: boolean }): Promise<BacktestContext> {
+    const parsing = { tier: this.tier, fields: this.known }
+    return hasFile ? { ...parsing, loaded: await (await this.#prices()).withBars() } : parsing
   }
 
   /** Runs a question that needs prices, with its trials counted, and adds the definitions that it uses. */
   async #ask<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
-    work: (market: PricedSource, options: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
+    work: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
     checkOptions('ways', options, { step: checkFunction })
     const market = await this.#prices()
@@ -169,7 +172,6 @@ abstract class Studies extends Pages {
     return this.#market
   }
 
-  /** The trial log, opened once; null when trials are not counted. */
   #ledger(): Promise<Trials | null> {
     this.#trials ??= this.trials()
     this.#trials.catch(() => {
@@ -178,7 +180,6 @@ abstract class Studies extends Pages {
     return this.#trials
   }
 
-  /** Prices, and bands on them. */
   protected abstract market(): Promise<PricedSource>
 
   protected abstract readonly isServer: boolean
@@ -193,7 +194,6 @@ abstract class Studies extends Pages {
   protected abstract get source(): string
 }
 
-/** A database that has prices. */
 interface PricesChoice {
   /** The file; otherwise BANDS_DB, otherwise the user's own. */
   db?: string

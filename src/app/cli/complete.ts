@@ -243,6 +243,7 @@ interface DatabaseWords {
   today: Day
 }
 
+/** The tickers of an open database, and its last day. */
 export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<DatabaseWords> {
   return { tickers: await bands.tickers(), today: await local.today() }
 }

@@ -118,7 +118,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
     const variable = `BANDS_${name.toUpperCase()}`
     // An empty variable counts as unset.
     if (name in values || !env[variable]) continue
-    values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
+    values[name] = name === 'debug' ? wantsDebug([], env) : env[variable]
     from[name] = variable
   }
   for (const [name, value] of Object.entries(saved.values)) {
@@ -141,9 +141,9 @@ export function isRemoteTyped({ remote, from }: Config): boolean {
   return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
 
-/** Whether --debug or BANDS_DEBUG asks for the stack of an error. @param flag whether --debug is typed */
-export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {
-  return flag || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
+/** Whether --debug among the words of a line, or BANDS_DEBUG, asks for the stack of an error. */
+export function wantsDebug(words: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  return words.includes('--debug') || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
 }
 
 /** The folder of settings and keys, and the variable that names it, or `default`. */

@@ -77,7 +77,7 @@ export async function report(
   context?: Context,
 ): Promise<number> {
   const error = asError(thrown)
-  const stack = wantsDebug(argv.includes('--debug'), world.env) ? stackOf(thrown) : undefined
+  const stack = wantsDebug(argv, world.env) ? stackOf(thrown) : undefined
   let lines: string[]
   if (wantsJson(argv)) {
     // Machines read one line, so no other line may follow it.

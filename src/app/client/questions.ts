@@ -237,6 +237,7 @@ function addRankedField(names: Set<string>, rank: string): void {
 /** The names of all fields and conditions in a document, each once. */
 function fieldNamesIn(document: object): Set<string> {
   const names = new Set<string>()
+  // Adds the names in a value, by the key that it is stored under; items of a list have the key of the list.
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
       if (KEYS_WITH_FIELDS.includes(key) || key === 'fields') names.add(value)

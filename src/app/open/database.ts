@@ -169,12 +169,12 @@ export function sourcesOfStore(
     },
   }
   const local = new Local(store, tier, asOf, { otherData, now: dayClock(now), fields, threads, cluster, derived })
-  const pulled = async () => {
+  const openPulled = async () => {
     const { PulledEvents } = await import('../remote/pulled-events.js')
     return new PulledEvents(pages, { tier, asOf, unknownTicker: ticker => local.unknownTicker(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
-  return { local, bands: new DatabaseSource({ local, hasBars, pages, pulled }) }
+  return { local, bands: new DatabaseSource({ local, hasBars, pages, openPulled }) }
 }
 
 /** The day of a clock; undefined without a clock. */
@@ -194,7 +194,7 @@ export async function readStatus(
   tickers?: readonly string[],
 ): Promise<WholeStatus> {
   const { status } = await import('../../data/local/status.js')
-  const pulled = await bands.pulled()
+  const pulled = await bands.pulledTickers()
   return {
     ...(await status(local, tickers)),
     pulled: tickers === undefined ? pulled : pulled.filter(({ ticker }) => tickers.includes(ticker)),

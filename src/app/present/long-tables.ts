@@ -83,7 +83,7 @@ export function changeText({ prev_band, band }: Pick<Trade, 'prev_band' | 'band'
   return `${prev_band} → ${band}`
 }
 
-/** The rank of signals: a band, or a number. */
+/** The column with the rank of each signal, a band or a number; no column without a ranking. */
 export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['ranking']): Column<Row>[] {
   if (ranking === null) return []
   const hint = `${ranking.by}, the ${ranking.first} first`

@@ -43,7 +43,7 @@ export function describeScreen(screen: Screen, { columns: names, sort, closes }:
 export function refuseUnknownColumns(
   { columns = [], sort }: ScreenDisplay,
   subjects: readonly string[],
-  isTallied: boolean,
+  { isTallied }: { isTallied: boolean },
 ): void {
   const known = columnsOf(subjects, isTallied)
   for (const name of columns) columnNamed('columns', name, known)

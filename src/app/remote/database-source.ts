@@ -29,7 +29,7 @@ interface SourceParts {
   hasBars(ticker: string): Promise<boolean>
   pages: PageStore
   /** Loaded on first use: most databases have no pages. */
-  pulled(): Promise<PulledEvents>
+  openPulled(): Promise<PulledEvents>
 }
 
 export interface PulledTicker {
@@ -54,7 +54,7 @@ type PulledSeries = Pick<
 export class DatabaseSource implements Source {
   readonly server = null
   readonly #parts: SourceParts
-  #pulled: PulledEvents | null = null
+  #pulledEvents: PulledEvents | null = null
 
   constructor(parts: SourceParts) {
     this.#parts = parts
@@ -126,7 +126,7 @@ export class DatabaseSource implements Source {
     return [...new Set([...((await this.#parts.local.tickers()) ?? []), ...pulled])].sort()
   }
 
-  async pulled(): Promise<PulledTicker[]> {
+  async pulledTickers(): Promise<PulledTicker[]> {
     const byTicker = Map.groupBy(await this.#parts.pages.entries(), ({ ticker }) => ticker)
     return [...byTicker.values()].map(pulledTicker)
   }
@@ -144,7 +144,7 @@ export class DatabaseSource implements Source {
 
   /** Notes about the answers so far: which were pulled, from where and when. */
   get marks(): readonly string[] {
-    return this.#pulled?.marks ?? []
+    return this.#pulledEvents?.marks ?? []
   }
 
   close(): Promise<void> {
@@ -169,8 +169,8 @@ export class DatabaseSource implements Source {
       if (isSplit) throw splitContextError(withBars, pulled, context.ticker)
     }
     if (!isPulled) return local
-    this.#pulled ??= await this.#parts.pulled()
-    return this.#pulled
+    this.#pulledEvents ??= await this.#parts.openPulled()
+    return this.#pulledEvents
   }
 }
 

@@ -103,6 +103,7 @@ export async function historyUnder(
     refuseUnknownBands(events, other, why => undecidableError(when, sourceName, why))
     fieldHistories.set(printSubject(subject), other)
   }
+  // Without a history, the test is about the field of the query: its last change is the event itself.
   const changesOf = ({ subject }: Test, event: HistoricEvent): LastChanges => {
     const other = fieldHistories.get(printSubject(subject))
     return other === undefined ? { last: event, onDate: event } : changesUpTo(other.events, event.date)

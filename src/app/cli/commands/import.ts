@@ -12,7 +12,7 @@ import { count, whole } from '../../../core/numbers.js'
 import { FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
 import { HINTS } from '../../../core/params/questions.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
-import type { Input } from '../../../data/feeds/feed.js'
+import type { Hints, Input } from '../../../data/feeds/feed.js'
 import type {
   BarsReport,
   FactsReport,
@@ -154,24 +154,24 @@ function refusalText(imported: readonly Imported[], refusedFiles: number, files:
 
 /** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
-  const { date_format: dateFormat, time_zone: timeZone, decimal, known, ...hints } = args.read(HINTS)
-  return {
+  const { date_format, time_zone, decimal, known, ...otherHints } = args.read(HINTS)
+  const hints: Hints = otherHints
+  if (decimal !== undefined) hints.decimal = DECIMALS[decimal] ?? decimal
+  if (date_format !== undefined) hints.dateFormat = date_format
+  if (time_zone !== undefined) hints.timeZone = time_zone
+  const options: ImportOptions = {
     ...args.read(CONTENT),
-    ...(known !== undefined && { known }),
+    hints,
     skipBadRows: args.text('bad-rows') !== undefined,
     replace: args.flag('replace'),
     rescale: args.flag('rescale'),
     acceptJump: args.flag('accept-jump'),
     today: dayAt(context.world.now().getTime()),
-    hints: {
-      ...hints,
-      ...(decimal === undefined ? {} : { decimal: DECIMALS[decimal] ?? decimal }),
-      ...(dateFormat === undefined ? {} : { dateFormat }),
-      ...(timeZone === undefined ? {} : { timeZone }),
-    },
-    ...(args.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: progress => context.step(() => progressText(progress)),
   }
+  if (known !== undefined) options.known = known
+  if (args.rest(0).includes('-')) options.stdin = context.world.stdin()
+  return options
 }
 
 /** `reading  prices.csv  3.1 of 12.4 MB  52,000 rows`; after reading, tickers or steps instead of bytes. */

@@ -62,7 +62,7 @@ const screenCommand: Command = {
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const style = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
-    refuseUnknownColumns(style, subjectsNamed(local, query.condition), query.tally)
+    refuseUnknownColumns(style, subjectsNamed(local, query.condition), { isTallied: query.tally })
     const post = await webhookPoster(context, args)
     const tickers = await marketTickers(context, args, local)
     const result = await screen(local, { ...query, tickers }, { step: context.step })
@@ -89,7 +89,7 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   const subjects = conditionField(query.condition, context.fields).subjects.map(printSubject)
   const columns = names.length > 0 ? names : ['ticker', 'date', ...subjects, 'close']
   const style = { columns, sort: args.text('sort') }
-  refuseUnknownColumns(style, subjects, false)
+  refuseUnknownColumns(style, subjects, { isTallied: false })
   const post = await webhookPoster(context, args)
   const tickers = isPooled(args) ? await tickersOfLine(context, args, [], async () => []) : undefined
   const { serverScreen } = await import('../../remote/server-screen.js')

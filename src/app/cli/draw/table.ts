@@ -124,6 +124,7 @@ function paintCell(cell: Cell, paint: Paint): string {
   return typeof cell === 'string' ? cell : paint[cell.tone](cell.text)
 }
 
+/** The number of characters in the longest text of a column, its title included. @param at index of the column */
 function widthOf(column: Column, at: number, { rows }: Table): number {
   return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
 }
