@@ -1,19 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, weekdayOf } from '../../src/core/model/day.js'
 import { firstBars, type Series, STABILITIES } from '../../src/core/model/series.js'
 import { parseStrategyDocument } from '../../src/core/params/strategy-file.js'
 import type { PricedSource, States } from '../../src/core/source.js'
 import { Random } from '../../src/core/statistics/random.js'
-import { checkLookahead } from '../../src/data/local/check.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import { type Listing, marketOf } from '../study/support/study-market.js'
-import { draws, FULL, firstInQuick, QUICK } from '../support/full.js'
+import { draws, FULL, QUICK } from '../support/full.js'
 import { nullMarket } from '../support/null-markets.js'
-import { cacheOf } from '../support/store.js'
 import { PLAIN } from './support/made-market.js'
 
 const LISTINGS: Listing[] = nullMarket(20261121, { walk: 'garch', tickers: 3, bars: 420 })
@@ -126,24 +124,6 @@ describe('what is not known at the event', () => {
     expect(() => parseStrategyDocument({ ...document, exit: { hold: -1 } })).toThrow(
       'exit.hold -1 is not an integer from 1',
     )
-  })
-})
-
-describe('the check of the fields themselves', () => {
-  it('passes on all technical ones, and catches one that peeks', async () => {
-    const cache = await cacheOf(LISTINGS)
-    const fields = TECHNICAL_FIELDS.map(({ name }) => name)
-    const query = { tickers: NAMES, fields, timeframe: 'daily', cuts: 4, seed: 20261121 } as const
-    expect((await checkLookahead(cache, query)).differences).toEqual([])
-    for (const name of firstInQuick(fields, 3)) {
-      const field = BUILT_IN.named(name)!
-      const peeker = {
-        ...field,
-        classify: (panel: Parameters<typeof field.classify>[0]) => ahead(field.classify(panel)),
-      }
-      const found = await checkLookahead(cache, { ...query, fields: [name] }, { field: () => peeker })
-      expect([name, found.passed]).toEqual([name, false])
-    }
   })
 })
 

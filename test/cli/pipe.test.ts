@@ -124,16 +124,6 @@ describe('the built program in a shell', () => {
     expect(readdirSync(folder.path).sort()).toEqual(before)
     expect(readdirSync(home)).toEqual([])
   })
-
-  notInQuick('gives the same bytes twice', async () => {
-    for (const line of [
-      'events AAPL rsi_zone',
-      'explain AAPL macd_state --json',
-      'fields --csv',
-      'simulate 2 --bars 30',
-    ])
-      expect((await sh(`bands ${line}`)).out).toBe((await sh(`bands ${line}`)).out)
-  })
 })
 
 describe('a terminal', () => {

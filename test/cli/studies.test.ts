@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { notInQuick } from '../support/full.js'
-import { BARS, bundledBars, unpainted } from './support/run.js'
+import { bundledBars, unpainted } from './support/run.js'
 
 const { folder, ask, table } = bundledBars()
 const rows = async (line: string): Promise<Record<string, string>[]> => {
@@ -254,36 +254,10 @@ describe('bands status and doctor', () => {
     expect(found.tickers.map((ticker: { ticker: string }) => ticker.ticker)).toEqual(['AAPL', 'GSPC'])
     expect(await table('status')).toMatch(/^AAPL +1,260 .* 2018-05-11 +0d /m)
   })
-
-  test('doctor works without a database, and fails with 5 on a broken one', async () => {
-    const none = await ask(`doctor --json --db ${folder.file('none.db')}`)
-    expect(none.code).toBe(0)
-    expect(JSON.parse(none.out).checks.map((check: { name: string }) => check.name)).toContain('width')
-    const broken = await ask(`doctor --db ${BARS}/AAPL.csv`)
-    expect(broken.code).toBe(5)
-    expect(broken.out).toMatch(/^database +fail/m)
-    // A check without a remedy has an empty cell, and no dash.
-    expect(broken.out).toMatch(/^node +ok .*\d$/m)
-  })
 })
 
 test.each(['0', '-1', '1.5', '257', 'all'])('refuses --threads %s, and says what may be', async threads => {
   const { code, err } = await ask(`events AAPL rsi_zone --threads=${threads}`)
   expect(code).toBe(2)
   expect(err).toContain('an integer from 1 to 256')
-})
-
-test('the environment answers where an option is silent, and an option wins', async () => {
-  const line = 'events AAPL rsi_zone --json'
-  const range = async (words: string, env: Record<string, string>): Promise<string> =>
-    JSON.parse((await ask(`${line} ${words}`, { env })).out).query_range
-  expect(await range('', { BANDS_TIER: 'plus' })).toBe('2y')
-  expect(await range('--tier free', { BANDS_TIER: 'plus' })).toBe('90d')
-  expect(await range('', { BANDS_TIER: '' })).toBe('all')
-  expect((await ask(line, { env: { BANDS_AS_OF: 'never' } })).err).toContain('BANDS_AS_OF')
-  expect((await ask(line, { env: { BANDS_THREADS: 'many' } })).err).toContain('BANDS_THREADS')
-  expect((await ask(line, { env: { BANDS_DB: folder.file('none.db') } })).code).toBe(3)
-  expect(
-    (await ask(`${line} --db ${folder.file('bands.db')}`, { env: { BANDS_DB: folder.file('none.db') } })).code,
-  ).toBe(0)
 })

@@ -1,14 +1,12 @@
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { firstChangedBars, recordTail } from '../../src/core/engine/record.js'
-import { remedy } from '../../src/core/errors.js'
-import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
+import { describe, expect, it } from 'vitest'
+import { DEFINITIONS } from '../../src/core/model/definitions.js'
 import type { Report, Split } from '../../src/core/model/facts.js'
-import { type FieldRecord, type Series, sliceBars } from '../../src/core/model/series.js'
+import { type Series, sliceBars } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 import type { TickerFacts } from '../../src/data/feeds/feed.js'
 import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/data/simulate/simulate.js'
-import { BARS_PER_CHUNK, decodeTail } from '../../src/data/store/codec.js'
+import { BARS_PER_CHUNK } from '../../src/data/store/codec.js'
 import { Database } from '../support/database.js'
 import { draws, notInQuick, QUICK } from '../support/full.js'
 import { emptyImporter, temporaryFolder } from '../support/store.js'
@@ -157,27 +155,6 @@ describe('a store after updates', () => {
       expect(updated, `${to} bars`).toEqual(tablesOf(join(folder, 'bands.db')))
     }
     await importer.close()
-  })
-
-  it('is found damaged where the events of a field differ in number from what is said of it', async () => {
-    const folder = temporaryFolder()
-    const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 3, end: 19_000 })
-    const importer = await emptyImporter(folder)
-    onTestFinished(() => importer.close())
-    await importer.put([{ ticker, bars, prices: 'raw', source: 'a.csv', format: 'csv' }])
-    const { entry } = (await importer.store.recorded(ticker, 'daily', 'rsi_zone'))!
-    const since = firstChangedBars(bars.days, 299)
-    const stored = (await importer.store.tail(ticker, since, { daily: 0, weekly: 0 }))!
-    const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
-    const tail = recordTail(bars, null, null, { since, recorded })!
-    const zone = tail.daily.fields.get('rsi_zone')!
-    const fewer: FieldRecord = { ...zone, bars: zone.bars.slice(1) }
-    const fields = new Map([...tail.daily.fields, ['rsi_zone', fewer]])
-    const records = [{ entry, ...tail, stored, daily: { ...tail.daily, fields } }]
-    await importer.store.write({ records }, DEFINITIONS_VERSION)
-    const damage = { ticker, what: 'its daily events are not what was written', mend: remedy('rebuild') }
-    expect(await importer.store.verify()).toEqual([damage])
-    await expect(importer.store.recorded(ticker, 'daily', 'rsi_zone')).rejects.toThrow(damage.what)
   })
 
   it('derives a whole ticker again if the data to reuse are damaged', async () => {

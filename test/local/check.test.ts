@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/core/fields/field.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
@@ -9,7 +9,6 @@ import { Random } from '../../src/core/statistics/random.js'
 import { Cache } from '../../src/data/local/cache.js'
 import { checkLookahead } from '../../src/data/local/check.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
-import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { notInQuick } from '../support/full.js'
 import { pick } from '../support/random-facts.js'
@@ -17,7 +16,6 @@ import { cacheOf, emptyImporter, loadedStore, openedForAll, recordOf, sourced } 
 
 /** Seven tickers of one sector, so that each has peers. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_000, seed: 11, end: parseDay('2024-06-28')! })]
-const AAPL = loadPrices('AAPL')
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)
 const WHOLE = { tickers: TICKERS, fields: BUILT_IN.names, timeframe: 'daily', cuts: 6, seed: 1 } as const
 const RSI = { ...WHOLE, tickers: TICKERS.slice(0, 2), fields: ['rsi_zone'] }
@@ -148,17 +146,4 @@ describe('the look-ahead check', () => {
     await expect(checkLookahead(cache, { ...RSI, cuts: 0 })).rejects.toThrow('cuts 0 is not a whole number from 1 on.')
     await expect(checkLookahead(cache, { ...RSI, tickers: ['NONE'] })).rejects.toMatchObject({ code: 'not_found' })
   })
-
-  it.skipIf(AAPL === null)(
-    `finds nothing in real bars${AAPL === null ? ' (../shared is not there)' : ''}`,
-    async () => {
-      const own = await cacheOf([{ ticker: 'AAPL', series: seriesOf(AAPL!) }])
-      for (const timeframe of TIMEFRAME_NAMES) {
-        const fields = TECHNICAL_FIELDS.map(({ name }) => name)
-        const found = await checkLookahead(own, { tickers: ['AAPL'], fields, timeframe, cuts: 40, seed: 3 })
-        expect(found.differences).toEqual([])
-        expect(found.passed).toBe(true)
-      }
-    },
-  )
 })

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { scratch, typed } from '../cli/support/run.js'
-import { firstInQuick, provenInFull } from '../support/full.js'
-import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser.js'
+import { firstInQuick } from '../support/full.js'
 
 /** A line for each kind of report, on the sample. */
 const LINES = {
@@ -32,28 +31,4 @@ describe.each(firstInQuick(Object.entries(LINES)))('--report of a %s', (kind, li
     expect(html).toContain('the sample that comes with bands')
     expect(html).toMatch(/<dt>Hash of inputs<\/dt><dd><code>[0-9a-f]{64}<\/code>/)
   })
-})
-
-describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report of real data in a browser${LACKING}`, () => {
-  let pages: Pages
-
-  beforeAll(async () => {
-    pages = await Pages.begin()
-  })
-
-  afterAll(() => pages?.end())
-
-  provenInFull.each(Object.entries(LINES))(
-    'draws every chart of a %s, says nothing, asks for nothing',
-    async (kind, line) => {
-      const opened = await pages.open(await page(line, kind))
-      const painted = await paintedOf(opened.page)
-      expect(painted).toHaveLength(await opened.page.locator('script[data-chart]').count())
-      expect(painted.length).toBeGreaterThan(0)
-      for (const { figure, painted: pixels } of painted) expect(pixels, figure).toBeGreaterThan(2000)
-      expect(opened.said).toEqual([])
-      expect(opened.asked).toEqual([])
-      await opened.close()
-    },
-  )
 })
