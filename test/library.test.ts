@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -139,17 +138,6 @@ describe('the library', () => {
     expect(await Promise.all<unknown>([...found, importer.rename('A', 'B')])).toEqual([[], 0, false, null, false])
     await importer.close()
     expect(existsSync(db)).toBe(false)
-  })
-
-  it('is imported by name from ES modules and CommonJS, and touches nothing by that', () => {
-    const home = temporaryFolder()
-    for (const program of [
-      ['--input-type=module', '-e', 'import { openBands } from "bands"; console.log(typeof openBands)'],
-      ['-e', 'console.log(typeof require("bands").openBands)'],
-    ]) {
-      const { stdout, stderr } = spawnSync(process.execPath, program, { env: { HOME: home } })
-      expect([stdout.toString(), stderr.toString()]).toEqual(['function\n', ''])
-    }
   })
 })
 

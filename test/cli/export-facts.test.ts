@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FACT_KINDS, type FactRecord, type Facts } from '../../src/core/model/facts.js'
@@ -79,19 +79,6 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   )
   expect(existsSync(folder.file('x'))).toBe(false)
   expect(readdirSync(folder.path).filter(name => name.includes('partial'))).toEqual([])
-})
-
-test('an export of facts as of a day has the facts known by then', async () => {
-  const db = folder.file('dated.db')
-  writeFileSync(
-    folder.file('splits.csv'),
-    'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\nAAPL,2020-08-31,4\n',
-  )
-  await typed(`import ${folder.file('splits.csv')} --db ${db}`)
-  await typed(`export facts --as-of 2014-06-09 --write ${folder.file('dated')} --db ${db}`)
-  expect(readFileSync(join(folder.file('dated'), 'splits.csv'), 'utf8')).toBe(
-    'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\n',
-  )
 })
 
 async function put(db: string, seed: number, round: number): Promise<void> {

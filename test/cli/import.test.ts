@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
@@ -183,16 +183,6 @@ describe('bands import', () => {
     expect(ran.out).toContain('\n  LOOSE.csv:4:')
     expect(readFileSync(kept, 'utf8').split('\n')).toHaveLength(4)
     expect(existsSync(folder.file('LOOSE.csv.rejects'))).toBe(false)
-  })
-
-  test('makes no database when every file is refused', async () => {
-    const junk = write('JUNK.csv', 'date,open\n1,2\n')
-    for (const files of [junk, `${junk} ${write('MIXED.csv', MIXED)}`]) {
-      expect((await ask(`import ${files}`)).code).toBe(5)
-      expect(readdirSync(folder.path).filter(name => name.startsWith(`${database}.db`))).toEqual([])
-    }
-    expect((await ask(`import ${junk} ${write('GOOD.csv', GOOD)}`)).code).toBe(5)
-    expect((await ask('status --csv')).out).toContain('GOOD')
   })
 
   notInQuick('reports each file as NDJSON when it is committed, before the next one', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTrials } from '../../src/app/open/database.js'
 import { parseDay } from '../../src/core/model/day.js'
@@ -20,7 +20,7 @@ const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8'
 /** Where documents have the trial log. */
 interface Logged {
   log: LogComparison | null
-  trials?: { log?: LogComparison | null; log_q?: number | null }
+  trials?: { log?: LogComparison | null }
 }
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
@@ -266,14 +266,6 @@ describe('bands trials', () => {
     expect(await count()).toBe(before + 2)
   })
 
-  test('are only read, and are none before the first look', async () => {
-    cpSync(folder.file('bands.db'), folder.file('new.db'))
-    const asked = await ask('trials', { env: { BANDS_DB: folder.file('new.db') } })
-    expect(asked.code).toBe(0)
-    expect(asked.out).toContain('This database has no trial log yet')
-    expect(existsSync(folder.file('new.trials.db'))).toBe(false)
-  })
-
   test('are said to be cut only where a kind has more than is shown', async () => {
     const cells = (await json<{ cells: number }>('trials')).cells
     expect(await table(`trials --limit ${cells}`, 200)).not.toContain('The newest')
@@ -302,11 +294,6 @@ describe('bands trials', () => {
     ['study', `study GSPC ma_alignment --band aligned_bullish ${FAST}`],
     ['tally', 'tally GSPC ma_alignment --band aligned_bullish'],
     ['sweep', 'sweep GSPC --field ma_alignment --band aligned_bullish --tests "bootstrap 99"'],
-    ['backtest', 'backtest GSPC ma_alignment --band aligned_bullish --hold 5'],
-    [
-      'walk-forward',
-      'backtest GSPC ma_alignment --band aligned_bullish --hold 5 --validate "walk-forward train=500,test=250,step=250"',
-    ],
   ]
 
   test.each(firstInQuick(DOORS, 2))(
@@ -333,9 +320,8 @@ describe('bands trials', () => {
       await trials.close()
 
       const found = await json<Logged>(line, home)
-      const { log, log_q } = found.trials?.log === undefined ? { log: found.log, log_q: undefined } : found.trials
-      const own = door === 'backtest' ? 1 : door === 'walk-forward' ? 2 : 5
-      const windows = 29 * 5 + own
+      const log = found.trials?.log ?? found.log
+      const windows = 30 * 5
       expect(log).toEqual({ family: 'ledger', questions: 30, windows, expected: windows * 0.05 })
       // A sweep is many questions itself, and names the windows of others.
       const asked = 'asked of these data so far'
@@ -344,8 +330,6 @@ describe('bands trials', () => {
           ? ` with the ${29 * 5} other windows asked of these data (bands trials).`
           : `One of 30 questions (${windows} windows) ${asked} (bands trials)${door === 'tally' ? '.' : `: by chance about ${Math.round(windows * 0.05)} have p < .05; `}`,
       )
-      if (log_q !== undefined)
-        expect(await text(line)).toContain(`; corrected for all of them q ${probability(log_q!)}.`)
       const off = await text(`${line} --family run`)
       expect(off).toContain(
         door === 'sweep'

@@ -353,28 +353,13 @@ describe('a number', () => {
     )
   })
 
-  it.each([
-    '',
-    '.',
-    '-',
-    '$',
-    'e5',
-    '1e',
-    '1e1.5',
-    '0x10',
-    '1_000',
-    '12abc',
-    '1,23',
-    '1,2345',
-    ',123',
-    '1.2.3',
-    'Infinity',
-    'NaN',
-    '١٢',
-  ])('is not spelled by "%s"', text => {
-    expect(readNumber(text)).toBeNaN()
-    expect(at(text)).toBeNaN()
-  })
+  it.each(['', ...'. - $ e5 1e 1e1.5 0x10 1_000 12abc 1,23 1,2345 ,123 1.2.3 Infinity NaN ١٢'.split(' ')])(
+    'is not spelled by "%s"',
+    text => {
+      expect(readNumber(text)).toBeNaN()
+      expect(at(text)).toBeNaN()
+    },
+  )
 
   it('may have a comma for a point', () => {
     expect(readNumber('1.234.567,5', ',')).toBe(1234567.5)

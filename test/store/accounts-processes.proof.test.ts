@@ -25,17 +25,6 @@ describe('several processes with one file of accounts', () => {
     }
   })
 
-  it('spends a limit to exactly the limit, whichever process is faster', async () => {
-    const { path, accounts, program } = await withProgram()
-    const processes = ['a', 'b', 'c'].map(name => started(program, [dataOf(path), name, '1000', String(NOON)]))
-    expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0, 0])
-    const acknowledged = processes.flatMap(({ lines }) => lines())
-    expect(new Set(acknowledged).size).toBe(1_000)
-    expect(acknowledged).toHaveLength(1_000)
-    expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
-    await accounts.close()
-  })
-
   it('keeps every charge that was acknowledged, and no half of one, when processes are killed', async () => {
     const { path, accounts, program } = await withProgram()
     const { id } = await accounts.account('alice')

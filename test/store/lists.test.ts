@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -155,12 +154,6 @@ describe('the lists of a user', () => {
       }),
       { numRuns: 20 },
     )
-  })
-
-  it('are none before the first is made, and reading makes no file', () => {
-    const path = join(temporaryFolder(), 'bands.lists.db')
-    expect(openSqliteListsForReading(path)).toBeNull()
-    expect(existsSync(path)).toBe(false)
   })
 
   it('are looked at by verify: what is of no list, and what is of two kinds', async () => {

@@ -3,6 +3,7 @@ import { formatDay } from '../../src/core/model/day.js'
 import { parseStudy } from '../../src/core/params/studies.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import { type EventStudy, isVolatile } from '../../src/research/study/result.js'
+import { nullMarket } from '../support/null-markets.js'
 import { average } from './support/plain-study.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
@@ -163,6 +164,17 @@ describe('what must be said', () => {
     expect(await of({})).toContain('not adjusted for dividends')
     expect(await of({ assetClass: 'crypto' })).not.toContain('dividends')
     expect(await of({ assetClass: null, barsAYear: 365 })).not.toContain('dividends')
+  })
+
+  it('is that tests of abnormal returns are cautious, or alarm where bands are made from the prices', async () => {
+    const market = marketOf(nullMarket(1, { walk: 'iid', tickers: 2, bars: 1250 }))
+    const event = { tickers: ['N00'], field: 'rsi_zone', bands: ['oversold', 'deep_oversold'] }
+    const asked = { ...QUICK, ...event, abnormal: 'market', benchmark: 'MKT' } as const
+    const { assumptions, warnings } = await eventStudy(market, queryOf(asked))
+    expect(assumptions.join()).toContain('not made from the direction of prices they are cautious')
+    expect(warnings.join()).toContain(
+      'rsi_zone is made from prices: the estimation window of an event holds part of the fall or rise before it',
+    )
   })
 
   it('is how few independent cases the events of many tickers amount to', async () => {

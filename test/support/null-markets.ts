@@ -3,13 +3,11 @@ import { type Day, weekdayOf } from '../../src/core/model/day.js'
 import type { Series } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 
-/** How the returns of a day vary; none of them can be foretold from those before. */
-export const WALKS = ['iid', 'garch', 'student', 'drift'] as const
 /**
- * With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. `flipped` takes the
+ * How the returns of a day vary; none of them can be foretold from those before. With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. `flipped` takes the
  * returns of an index and draws their signs, so that volatility follows a real calendar.
  */
-export type Walk = (typeof WALKS)[number] | 'gjr' | 'flipped'
+export type Walk = 'iid' | 'garch' | 'student' | 'gjr' | 'flipped'
 
 export interface NullForm {
   walk: Walk
@@ -25,15 +23,13 @@ export interface NullTicker {
 
 /** Deviation of a bar's return. */
 const VOLATILITY = 0.012
-/** Of a walk with drift: what a bar earns on average, 16 % a year. */
-const DRIFT = 0.0006
 /** Of a day's variance, the part that the night has. */
 const NIGHT = 0.3
 
 /**
  * Prices that nothing before them foretells: the return of each bar has the same mean whatever came before, so that no
  * rule has an edge. Volatility may come in spells (GARCH(1,1) of .05, .1 and .85, of the common and of the own news), tails
- * may be fat (Student's t with 4 degrees of freedom), prices may rise. The last ticker, `MKT`, is the common news alone.
+ * may be fat (Student's t with 4 degrees of freedom). The last ticker, `MKT`, is the common news alone.
  */
 export function nullMarket(seed: number, form: NullForm): NullTicker[] {
   const random = new Random(new Random(seed).word())
@@ -43,9 +39,9 @@ export function nullMarket(seed: number, form: NullForm): NullTicker[] {
   const own = Array.from({ length: form.tickers }, (_, i) => {
     const apart = news(random, form)
     const mixed = apart.map((value, t) => Math.sqrt(share) * common[t]! + Math.sqrt(1 - share) * value)
-    return { ticker: `N${String(i).padStart(2, '0')}`, series: walked(random, days, mixed, form) }
+    return { ticker: `N${String(i).padStart(2, '0')}`, series: walked(random, days, mixed) }
   })
-  return form.tickers === 1 ? own : [...own, { ticker: 'MKT', series: walked(random, days, common, form) }]
+  return form.tickers === 1 ? own : [...own, { ticker: 'MKT', series: walked(random, days, common) }]
 }
 
 const FIRST: Day = 12_000
@@ -95,7 +91,7 @@ function returnsOfIndex(): Float64Array {
   return returns.map(value => value / scale)
 }
 
-function walked(random: Random, days: Int32Array, shocks: Float64Array, { walk }: NullForm): Series {
+function walked(random: Random, days: Int32Array, shocks: Float64Array): Series {
   const bars = days.length
   const [open, high, low, close] = [0, 1, 2, 3].map(() => new Float64Array(bars)) as [
     Float64Array,
@@ -106,9 +102,8 @@ function walked(random: Random, days: Int32Array, shocks: Float64Array, { walk }
   const volume = new Float64Array(bars)
   let price = 100
   for (let t = 0; t < bars; t++) {
-    const extra = walk === 'drift' ? DRIFT : 0
     // Simple returns, so that what is earned on average does not depend on the volatility; far tails end before 0.
-    const total = Math.max(-0.5, extra + VOLATILITY * shocks[t]!)
+    const total = Math.max(-0.5, VOLATILITY * shocks[t]!)
     const night = NIGHT * total + VOLATILITY * Math.sqrt(NIGHT * (1 - NIGHT)) * random.normal()
     open[t] = price * (1 + Math.max(-0.4, night))
     close[t] = price * (1 + total)
