@@ -141,7 +141,7 @@ async function found<T>(asked: Promise<T>): Promise<T | { code: string; message:
 function told({ present, completed, transitions, last: _last, ...stays }: BandPeriods) {
   const { onLast: _onLast, ...standing } = present
   const { known: _known, ...rows } = transitions()
-  return { ...stays, present: standing, completed: stays.fields.map((_, f) => completed(f)), transitions: rows }
+  return { ...stays, present: standing, completed: stays.fields.map((_, f) => completed(f).slice()), transitions: rows }
 }
 
 /** @param unbounded the same without bounds, which what is in force knows nothing of */

@@ -180,7 +180,8 @@ export interface BandPeriods extends Pick<EventHistory, 'ticker' | 'timeframe' |
   bands: readonly (readonly string[])[]
   present: Present
   /**
-   * Lengths of the completed periods in the current band, within the bounds, oldest first. @param f index of the field
+   * Lengths of the completed periods in the current band, within the bounds, oldest first. Valid until the next call,
+   * and the caller may change them. @param f index of the field
    */
   completed(f: number): Int32Array
   /** All transitions within the bounds, field after field and oldest first. */

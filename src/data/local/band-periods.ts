@@ -162,7 +162,7 @@ function isInGap(gaps: Int32Array, bar: number): boolean {
 /** A buffer that all lists of lengths share, because a whole market has tens of thousands of them. */
 let lengthBuffer = new Int32Array(256)
 
-/** The lengths in bars of the completed periods in a band. @param f index of the field */
+/** The lengths in bars of the completed periods in a band. Valid until the next call. @param f index of the field */
 function completedLengths(
   { bars, bands }: FieldColumns,
   { from, to, eventsEnd }: RowRanges,
@@ -174,7 +174,7 @@ function completedLengths(
   let count = 0
   for (let row = from[f]!; row < upTo; row++)
     if (bands[row] === band) lengthBuffer[count++] = bars[row + 1]! - bars[row]!
-  return lengthBuffer.slice(0, count)
+  return lengthBuffer.subarray(0, count)
 }
 
 /** The reported transitions of all fields as columns, with the bands of the context. */

@@ -170,6 +170,27 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
 
 /** The number of completed periods in the current band, and quantiles of their lengths. @param f index of the field */
 function completedStays(periods: BandPeriods, f: number): FieldState['completed_stays'] {
-  const ascending = periods.completed(f).sort()
+  const ascending = sortLengths(periods.completed(f))
   return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
+}
+
+/** The number of periods of each length, all 0 between calls. */
+const lengthCounts = new Int32Array(512)
+
+/** Sorts lengths in place. Nearly all are small, so that counting them takes less time than `sort`. */
+function sortLengths(lengths: Int32Array): Int32Array {
+  let least = 0
+  let greatest = 0
+  for (let i = 0; i < lengths.length; i++) {
+    least = Math.min(least, lengths[i]!)
+    greatest = Math.max(greatest, lengths[i]!)
+  }
+  if (least < 0 || greatest >= lengthCounts.length) return lengths.sort()
+  for (let i = 0; i < lengths.length; i++) lengthCounts[lengths[i]!]!++
+  for (let length = 0, i = 0; length <= greatest; length++) {
+    const end = i + lengthCounts[length]!
+    while (i < end) lengths[i++] = length
+    lengthCounts[length] = 0
+  }
+  return lengths
 }
