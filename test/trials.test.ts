@@ -6,12 +6,12 @@ import { describeTrials } from '../src/app/present/data.js'
 import type { Trial, TrialQuestion, Trials } from '../src/core/source.js'
 import { openSqliteTrials } from '../src/data/store/sqlite/lists.js'
 import { openBands } from '../src/index.js'
-import { sha256 } from '../src/research/sha256.js'
 import {
   CELL_TEST,
   compareWithLog,
   correctedByLog,
   countedTrials,
+  hashOf,
   RANDOM_ENTRY,
   withCountedTrials,
 } from '../src/research/trials.js'
@@ -182,16 +182,8 @@ describe('a tally and a study of one question', () => {
   })
 })
 
-describe('the hash of a trial', () => {
-  it('is SHA-256 of any text', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 200 }),
-      fc.integer({ min: 0, max: 300 }).map(n => 'a'.repeat(n)),
-    )
-    fc.assert(fc.property(text, text => sha256(text) === createHash('sha256').update(text).digest('hex')))
-  })
-
-  it('is that of the example of FIPS 180-4', () => {
-    expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
-  })
+it('has for a hash SHA-256 of the JSON of a trial', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 200 })
+  const sha256 = (document: object): string => createHash('sha256').update(JSON.stringify(document)).digest('hex')
+  fc.assert(fc.property(text, asked => hashOf({ asked }) === sha256({ asked })))
 })

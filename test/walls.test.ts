@@ -25,7 +25,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['empty'],
   ],
   data: [['store', 'feeds'], ['threads', 'simulate'], ['local'], ['load']],
-  research: [['sha256'], ['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
+  research: [['trials', 'parts'], ['tally', 'study'], ['screen', 'sweep'], ['backtest']],
   server: [['accounts', 'wire'], ['http']],
   app: [
     ['backup', 'remote'],
@@ -121,6 +121,7 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   yauzl: 'data/feeds',
   zod: ['data/feeds', 'app/backup', 'app/providers', 'server/wire'],
   yaml: 'core/params',
+  '@noble': 'research/trials',
   '@stdlib': 'core/statistics',
   'fast-xml-parser': 'data/feeds',
   pg: 'server/accounts',
