@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter } from '../../src/core/errors.js'
 import { TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, weekdayOf } from '../../src/core/model/day.js'
 import { firstBars, type Series, STABILITIES } from '../../src/core/model/series.js'
@@ -107,26 +106,6 @@ describe('a strategy of any rules', () => {
   })
 })
 
-describe('what is not known at the event', () => {
-  it('is not in the context: a lag of it goes back in time alone', () => {
-    const context = { ticker: 'MKT', field: 'rsi_zone', lag: -1 }
-    expect(() => parseStrategyDocument(withEntry({ context }))).toThrow(InvalidParameter)
-    expect(() => parseStrategyDocument(withEntry({ context }))).toThrow(
-      'entry.context.lag -1 is not an integer from 0 to 1',
-    )
-  })
-
-  it('is not in the fill or the hold: both begin with the signal', () => {
-    const document = { tickers: ['A'], entry: { field: 'rsi_zone' } }
-    expect(() => parseStrategyDocument({ ...document, exit: { hold: 5 }, fill: 'open' })).toThrow(
-      'fill "open" is not one of next-open, next-close, close.',
-    )
-    expect(() => parseStrategyDocument({ ...document, exit: { hold: -1 } })).toThrow(
-      'exit.hold -1 is not an integer from 1',
-    )
-  })
-})
-
 /** All that was settled by the close of a day: trades closed, entries made, equity. */
 function doneBy({ trades, equity }: Backtest, day: Day) {
   const date = formatDay(day)
@@ -194,10 +173,6 @@ function last(): fc.Arbitrary<number> {
 
 function future(): fc.Arbitrary<keyof typeof FUTURES> {
   return fc.constantFrom(...(Object.keys(FUTURES) as (keyof typeof FUTURES)[]))
-}
-
-function withEntry(entry: Record<string, unknown>): Record<string, unknown> {
-  return { tickers: ['A'], entry: { field: 'rsi_zone', ...entry }, exit: { hold: 5 } }
 }
 
 /** The last bar of a week: later bars of it would change the weekly one. */

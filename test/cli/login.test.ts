@@ -306,7 +306,6 @@ describe('config.json', () => {
     ['{"profiles": {', ':1:15: the JSON ends here, unfinished.'],
     ['[1]', ':1:1: here should be an object: { … }.'],
     ['{"tickers": ["AAPL", "a b"]}', ':1:13: tickers "a b" is not 1 to 16 characters of A-Z 0-9 . - ^ =.'],
-    ['{"color": "green"}', ':1:11: color "green" is not one of auto, always, never.'],
     ['{"costs": "much"}', ':1:11: costs "much" is not parts such as 5bp,slip 2bp,share 0.005,fixed 1,borrow 3%.'],
     ['{"threads": 0}', ':1:13: threads "0" is not an integer from 1 to 256.'],
     ['{"db": "bands.db"}', ':1:8: db should be a whole path, from the root on: a run may begin in any folder.'],

@@ -237,11 +237,6 @@ describe('what a server does not decide', () => {
   })
 
   test.each([
-    ['--remote example', '"example" is no address of a server, such as https://api.example.com.'],
-    [
-      '--remote http://api.example.com',
-      'http://api.example.com would be sent the key unencrypted; use https, or say --allow-plain-http.',
-    ],
     ['--profile none', 'there is no profile "none"; none is set up.'],
     ['--remote https://api.example.com --timeout 0', '--timeout "0" is not an integer from 1 to 3600.'],
     ['--remote https://api.example.com --retries many', '--retries "many" is not an integer from 0 to 20.'],

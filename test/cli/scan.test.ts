@@ -144,8 +144,6 @@ describe('bands scan oversold', () => {
     ['--date 2018-02-30', 2, /date "2018-02-30" is not a calendar date/],
     ['--date 2018-05-12', 2, /date "2018-05-12" is not a date up to 2018-05-11/],
     ['--date 2018-05-12 --tier pro', 2, /date "2018-05-12" is not a date from 2013-05-12 to 2018-05-11/],
-    ['--date 2018-05-11 --tier free', 4, /date needs the Plus tier; you asked as Free/],
-    ['--date 2015-01-02 --tier plus', 4, /a date outside of the last 2y needs the Pro tier; you asked as Plus/],
     ['--filtr Energy', 2, /Did you mean "--filter"\?/],
     ['AAPL', 2, /takes no arguments/],
     ['--filter "sector "', 2, /sector needs|is not made of parts/],

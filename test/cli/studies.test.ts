@@ -97,25 +97,6 @@ test('studies without an event say why on stderr, and say it once', async () => 
   )
 })
 
-test('questions about days without a bar say where the bars end or begin', async () => {
-  const lines = [
-    'tally AAPL,GSPC',
-    'events AAPL,GSPC',
-    'transitions AAPL,GSPC',
-    'study AAPL,GSPC',
-    'study AAPL',
-    'tally AAPL',
-  ]
-  for (const line of lines) {
-    const of = line.includes('GSPC') ? 'the 2 tickers' : 'AAPL'
-    const { err } = await ask(`${line} rsi_zone --after 2022-01-01`)
-    expect(err).toBe(`No event: the bars of ${of} end on 2018-05-11, and none lies after 2022-01-01.\n`)
-  }
-  expect((await ask('tally AAPL,GSPC rsi_zone --before 1990-01-01')).err).toMatch(
-    /^No event: the bars of the 2 tickers begin on \d{4}-\d\d-\d\d, and none lies before 1990-01-01\.\n$/,
-  )
-})
-
 test('headings name the days of the question', async () => {
   const days = '--after 2016-01-01 --before 2017-01-01'
   for (const line of ['tally AAPL', 'transitions AAPL', 'events AAPL', 'events AAPL,GSPC']) {

@@ -191,11 +191,6 @@ describe('a table is refused', () => {
       'date,open,Open,high,low,close\n2024-01-02,1,1,1,1,1\n',
       'X.csv:1: column 2 ("open") and column 3 ("Open") have the same name; take one of them out',
     ],
-    [
-      'no prices but a close',
-      'date,close\n2024-01-02,1\n',
-      'X.csv:1: daily bars need open, high, low and close; this file has only one price a day (its columns are date, close)',
-    ],
     ['a header alone', `${NAMES.join(',')}\n`, 'X.csv: the file has a header and no rows'],
     ['nothing', '', 'X.csv: the file is empty'],
     ['blank lines alone', '\n \n', 'X.csv: the file is empty'],

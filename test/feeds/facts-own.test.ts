@@ -121,12 +121,6 @@ describe('a column', () => {
     expect(records(result, 'reports')[0]).toMatchObject({ revenue: null })
   })
 
-  it('stands there once', async () => {
-    expect(await refused('ticker,report_date,Report Date\nAAPL,2024-03-31,2024-05-02\n')).toBe(
-      'facts.csv:1: column 2 ("report_date") and column 3 ("Report Date") have the same name; take one of them out',
-    )
-  })
-
   it('may tell two kinds at once: then neither is read', async () => {
     expect(await refused('ticker,period_end,known,report_date,eps\nAAPL,2024-03-31,2024-05-02,2024-05-02,1\n')).toBe(
       'facts.csv:1: its columns are those of reports (period_end, known) and of earnings (report_date); one file holds one kind',
@@ -149,16 +143,8 @@ describe('a column', () => {
 describe('tables that are neither', () => {
   it.each([
     [
-      'date,close,name\n2024-01-02,1,Apple\n',
-      'facts.csv:1: daily bars need open, high, low and close; this file has only one price a day (its columns are date, close, name)',
-    ],
-    [
       'AAPL,2024-05-02,UBS,Buy\nAAPL,2024-05-03,UBS,Hold\n',
       'facts.csv:1: the first line (AAPL, 2024-05-02, UBS, Buy) is a row, and no header stands above it; give the names of the columns with header',
-    ],
-    [
-      'AAPL,2024-03-31,2024-05-02,post,1.53,90753000000,4.8\n',
-      'facts.csv:1: the first line (AAPL, 2024-03-31, 2024-05-02, post, 1.53, 90753000000, 4.8) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with header',
     ],
     ['ticker,period_end,known,eps\n', 'facts.csv: the file has a header and no rows'],
   ])('are refused: %j', async (text, message) => {
@@ -191,13 +177,6 @@ describe('a row', () => {
     ['reports', '2024-03-31,2024-05-02,post,Infinity,1,1,bars', 33, `eps "Infinity" ${NUMBER}`],
     ['reports', '2024-03-31,2024-05-02,post,-1e999,1,1,bars', 33, 'eps "-1e999" is too large for a number'],
     ['reports', '2024-03-31,2024-05-02,post,1.5,1,1,diluted', 41, 'basis "diluted" is not bars or filed'],
-    [
-      'reports',
-      '2024-03-31,2024-05-02,post,1.5,1,1,bars,x',
-      46,
-      'the row has 9 fields, the header 8; a delimiter inside a value needs quotes',
-    ],
-    ['reports', '2024-03-31', 16, 'the row has 2 fields, the header 8; the row is cut off, or fields are missing'],
     ['earnings', '2024-05-02,after hours,1,1', 17, `session "after hours" ${SESSION}`],
     ['earnings', '2024-05-02,post,$1.x,1', 22, `eps_estimate "$1.x" ${NUMBER}`],
     ['schedule', '2024-08-01,', 17, 'known is empty; every row needs it'],

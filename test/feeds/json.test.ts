@@ -219,11 +219,6 @@ describe('a file', () => {
   })
 
   it.each<[string, string | Uint8Array, string]>([
-    [
-      'UTF-16 without its mark',
-      Buffer.from(TEXT, 'utf16le'),
-      'this is UTF-16 text without a byte order mark; save it as UTF-8 and import that',
-    ],
     ['a NUL byte', TEXT.replace('9', '\0'), 'byte 50 is NUL, which no text has: a binary or damaged file'],
     [
       'a program',

@@ -37,22 +37,14 @@ describe('a column of symbols', () => {
       ['600519.SH', compact(date), open, high, low, close, open, 0, volume] as const,
   )
 
-  it.each([
-    'ts_code',
-    'code',
-    'secid',
-    'instrument',
-    'stock',
-    '股票代码',
-    'TckrSymb',
-    'security',
-    'pair',
-    '銘柄コード',
-  ])('is known as %s', async name => {
-    const bars = only(await read('file.csv', tushare.replace('ts_code', name)))
-    expect(bars.ticker).toBe('600519.SH')
-    expect(rowsOf(bars)).toEqual(WANTED)
-  })
+  it.each('ts_code code secid instrument stock 股票代码 TckrSymb security pair 銘柄コード'.split(' '))(
+    'is known as %s',
+    async name => {
+      const bars = only(await read('file.csv', tushare.replace('ts_code', name)))
+      expect(bars.ticker).toBe('600519.SH')
+      expect(rowsOf(bars)).toEqual(WANTED)
+    },
+  )
 
   it('of another name is pointed out where the ticker is the name of the file', async () => {
     const { tickers, remarks } = await read('prices.csv', tushare.replace('ts_code', 'thing'))

@@ -4,7 +4,7 @@ import { FULL, notInQuick, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeBacktest, madeSweep } from '../support/results/runs.js'
-import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
+import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED, TOO_WIDE } from './support/browser.js'
 import { backtestReport, madeBacktestReport, madeStudyReport, REPORTS, sweepReport } from './support/reports.js'
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
@@ -50,7 +50,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
             expect(pixels, figure).toBeGreaterThan(2000)
             expect(colours, figure).toBeGreaterThan(4)
           }
-          expect(await sideways(opened.page)).toBe(0)
+          expect(await opened.page.evaluate(TOO_WIDE)).toBe(0)
           await saysNothing(opened)
         },
       )
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
         for (const figure of await page.locator('figure.chart').all()) {
           expect(await figure.locator('svg.drawing, svg.strip').first().isVisible()).toBe(true)
         }
-        expect(await sideways(page)).toBe(0)
+        expect(await page.evaluate(TOO_WIDE)).toBe(0)
         const wide = await page.evaluate(
           '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length',
         )
@@ -221,7 +221,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     const units = async (): Promise<number> => Number((await drawing.getAttribute('viewBox'))!.split(' ')[2])
     await expect.poll(units).toBeLessThan(SIZES.phone.width)
     expect((await drawing.boundingBox())!.width).toBeCloseTo(await units(), 0)
-    expect(await sideways(page)).toBe(0)
+    expect(await page.evaluate(TOO_WIDE)).toBe(0)
     await close()
   })
 
@@ -279,11 +279,6 @@ async function saysNothing({ said, asked, close }: Opened): Promise<void> {
   expect(said).toEqual([])
   expect(asked).toEqual([])
   await close()
-}
-
-/** By how many pixels the page is wider than its window. */
-async function sideways(page: Page): Promise<number> {
-  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }
 
 async function shown(page: Page, id: string): Promise<{ from: string | null; to: string | null }> {

@@ -1,15 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FULL, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/runs.js'
-import { CHROMIUM, LACKING, type Opened, Pages, REQUIRED } from './support/browser.js'
+import { CHROMIUM, LACKING, type Opened, Pages, REQUIRED, TOO_WIDE, violations } from './support/browser.js'
 import { EXTREMES, REPORTS, studyReport, universeReport } from './support/reports.js'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const SCREENS = [
   ['phone', 'light'],
@@ -150,9 +146,6 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACK
   })
 })
 
-/** By how many pixels the page is wider than its window. */
-const TOO_WIDE = 'document.documentElement.scrollWidth - innerWidth'
-
 /** 505 tickers are drawn once, and not for every screen. */
 function once(make: () => string | Promise<string>): () => string | Promise<string> {
   let made: string | Promise<string> | undefined
@@ -164,12 +157,4 @@ function once(make: () => string | Promise<string>): () => string | Promise<stri
 
 async function box(page: Page, what: string): Promise<{ y: number; height: number } | null> {
   return page.locator(what).first().boundingBox()
-}
-
-/** Each rule that the page breaks, as axe names it, with the first element that does. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  return page.evaluate<string[]>(
-    `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`,
-  )
 }

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBacktest } from '../../src/app/present/backtest.js'
 import { describeComparison } from '../../src/app/present/comparison.js'
@@ -13,9 +11,8 @@ import { grid } from '../../src/research/backtest/grid.js'
 import { noiseMarket } from '../backtest/support/noise.js'
 import { FULL } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
-import { CHROMIUM, LACKING, Pages, REQUIRED } from './support/browser.js'
+import { CHROMIUM, LACKING, Pages, REQUIRED, TOO_WIDE, violations } from './support/browser.js'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
 const SCREENS = [
   ['phone', 'light'],
@@ -23,7 +20,6 @@ const SCREENS = [
   ['phone', 'dark'],
   ['desktop', 'light'],
 ] as const
-const PAPER = { width: 703, height: 1000 }
 
 /** A page is read in a few screens, whatever it is about. */
 const HIGHEST = 4000
@@ -73,13 +69,9 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
         expect(below.y + below.height).toBeLessThanOrEqual(SIZES[size].height)
         // The charts of a page that its script has reached.
         expect(await page.locator('figure.live').count()).toBeGreaterThanOrEqual(charts)
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+        expect(await page.evaluate(TOO_WIDE)).toBe(0)
         await page.evaluate('for (const fold of document.querySelectorAll("details")) fold.open = true')
-        await page.evaluate(AXE)
-        const broken = await page.evaluate<string[]>(
-          `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`,
-        )
-        expect(broken).toEqual([])
+        expect(await violations(page)).toEqual([])
         expect([said, asked]).toEqual([[], []])
         await close()
       },
@@ -112,17 +104,5 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LA
         }
       },
     )
-
-    it('is printed light and within the width of the paper', async () => {
-      const { page, close } = await pages.open(await made(), { viewport: PAPER, colorScheme: 'dark' })
-      await page.evaluate('dispatchEvent(new Event("beforeprint"))')
-      await page.emulateMedia({ media: 'print' })
-      expect(await page.locator('.tools:visible, nav:visible').count()).toBe(0)
-      const wide =
-        '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).map(table => table.caption.textContent + table.scrollWidth)'
-      expect(await page.evaluate(wide)).toEqual([])
-      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
-      await close()
-    })
   })
 })

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,6 +13,19 @@ export const REQUIRED = process.env.BANDS_BROWSER === 'required'
 
 /** Why the tests in a browser are skipped, for the name of the suite. */
 export const LACKING = CHROMIUM === null ? ' (here is no Chromium; CHROMIUM names one)' : ''
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** By how many pixels the page is wider than its window. */
+export const TOO_WIDE = 'document.documentElement.scrollWidth - innerWidth'
+
+/** Each rule of accessibility that the page breaks, as axe names it, with the first element that does. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate<string[]>(
+    `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`,
+  )
+}
 
 /** Pages opened from files in one browser with a profile of its own. */
 export class Pages {
