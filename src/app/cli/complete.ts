@@ -10,7 +10,6 @@ import { fieldsUnlessBroken, hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
 
-/** A word that completes the typed one, and its description. */
 type Candidate = readonly [word: string, about?: string]
 
 /** Used instead of a candidate: the shell completes file names. */

@@ -111,7 +111,6 @@ export function noProfileMessage(name: string, names: readonly string[]): string
   return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
 }
 
-/** The most profiles that a sentence names. */
 const MAX_NAMED_PROFILES = 24
 
 /** Writes a profile into config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
@@ -175,6 +174,7 @@ function parseProfile(file: JsonSource, name: string, node: Node): Profile {
   const urlNode = members.get('url')
   if (urlNode === undefined) throw file.faultAt(node, `profile ${quoted(name)} has no url.`)
   const url = file.textAt(urlNode, 'url')
+  // Refuses an address that is none.
   file.withPosition(urlNode, () => addressOf(url, { allowPlainHttp: true }))
   const tierNode = members.get('tier')
   const tier =

@@ -347,6 +347,13 @@ export class Context {
   }
 }
 
+export interface FailedRun {
+  argv: readonly string[]
+  world: World
+  /** Absent if the line was not understood. */
+  context?: Context | undefined
+}
+
 interface Closable {
   close(): Promise<void>
 }

@@ -46,7 +46,7 @@ import {
 } from './command-line.js'
 import { commandsWithOption, joinConditionWords, suggestCommand, suggestList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
-import type { Context } from './context.js'
+import type { Context, FailedRun } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isColoured, type World, widthOf } from './world.js'
@@ -66,6 +66,9 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   upstream: 7,
 }
 
+/** A line below the message of an error. */
+type HelpLine = [label: string, text: string]
+
 /** The exit code of an error that bands does not know. */
 const UNFORESEEN_EXIT_CODE = 1
 
@@ -84,7 +87,7 @@ export async function report(
     context?.omitSourceNotice()
     lines = [printable(JSON.stringify({ ...machineForm(error, context), stack }))]
   } else {
-    lines = await humanForm(error, argv, world, context)
+    lines = await humanForm(error, { argv, world, context })
     if (stack !== undefined) lines.push(printable(stack))
   }
   // The message may repeat typed text, and typed text may be a key.
@@ -108,7 +111,8 @@ function wantsJson(argv: readonly string[]): boolean {
 }
 
 /** The lines about an error for people: the message, then labelled lines that help. */
-async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
+async function humanForm(error: Error, run: FailedRun): Promise<string[]> {
+  const { argv, world, context } = run
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
   const options = (await entryOf(argv)?.load())?.options ?? []
@@ -116,7 +120,7 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   const [firstLine = '', ...otherLines] = message.split('\n')
   const [first = '', ...wrapped] = wrap(`error: ${firstLine}`, width)
   const lines = [first.replace(/^error:/, paint.bad('error:')), ...wrapped, ...otherLines]
-  const help = (await helpLines(error, argv, world, context)).filter(([, text]) => text !== '')
+  const help = (await helpLines(error, run)).filter(([, text]) => text !== '')
   const labelWidth = Math.max(7, ...help.map(([label]) => label.length + 2))
   for (const [label, text] of help) {
     // A line to paste stays whole.
@@ -153,15 +157,11 @@ function parameterMessage(error: InvalidParameter, fields?: FieldSet): Words {
 }
 
 /** The lines below the message, each with its label: the valid values, a line to paste. An empty text is left out. */
-async function helpLines(
-  error: Error,
-  argv: readonly string[],
-  world: World,
-  context?: Context,
-): Promise<[string, string][]> {
-  if (error instanceof InvalidParameter) return parameterHelp(error, argv, world, context)
-  if (error instanceof NotFound) return notFoundHelp(error, argv, world, context)
-  if (error instanceof TierRestricted) return tierHelp(error, argv, context)
+async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
+  const { argv, context } = run
+  if (error instanceof InvalidParameter) return parameterHelp(error, run)
+  if (error instanceof NotFound) return notFoundHelp(error, run)
+  if (error instanceof TierRestricted) return tierHelp(error, run)
   if (error instanceof RateLimited)
     return [
       ['again', error.reset ?? ''],
@@ -176,8 +176,8 @@ async function helpLines(
 }
 
 /** How to see what a tier does not show: a higher tier; with the local database also the answer without a tier. */
-function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
-  const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
+function tierHelp({ upgradeUrl }: TierRestricted, { argv, context }: FailedRun): HelpLine[] {
+  const upgrade: HelpLine = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
   // At a server the key decides, so no option can be left out.
   if (context?.usedRemote != null) return [upgrade]
   const isTyped = argv.some(word => word.startsWith('--tier'))
@@ -185,7 +185,7 @@ function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], conte
 }
 
 /** The source of a key that a server refused, and the login that replaces it. Empty if no server was called. */
-async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
+async function refusedKeyHelp(context?: Context): Promise<HelpLine[]> {
   if (context?.usedRemote == null) return []
   const { keySource } = await import('./profiles.js')
   // The files may have changed since, and this is no time to fail.
@@ -197,35 +197,26 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
 }
 
 /** The lines below a message about a parameter: its valid values, the usage of the command, and lines to paste. */
-async function parameterHelp(
-  error: InvalidParameter,
-  argv: readonly string[],
-  world: World,
-  context?: Context,
-): Promise<[string, string][]> {
+async function parameterHelp(error: InvalidParameter, run: FailedRun): Promise<HelpLine[]> {
   const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isInMessage = typeof allowed === 'string' || wordsAsText(parameterMessage(error)).includes(allowed.join(', '))
-  const workingLineTexts = await workingLines(error, argv, world, context)
+  const workingLineTexts = await workingLines(error, run)
   return [
     [labelOf(error) ?? 'allowed', isInMessage ? '' : allowed.join(' ')],
     ['usage', usage],
-    ...workingLineTexts.map((line, i): [string, string] => [i === 0 ? 'try' : 'or', line]),
+    ...workingLineTexts.map((line, i): HelpLine => [i === 0 ? 'try' : 'or', line]),
   ]
 }
 
 /** The command lines to paste after an error: one, or one for each reading of a date. */
-async function workingLines(
-  error: InvalidParameter | NotFound,
-  argv: readonly string[],
-  world: World,
-  context?: Context,
-): Promise<string[]> {
+async function workingLines(error: InvalidParameter | NotFound, run: FailedRun): Promise<string[]> {
+  const { argv } = run
   const [{ mendLine, withoutOption }, { readVocabulary }] = await Promise.all([
     import('./working-line.js'),
     import('./line-words.js'),
   ])
-  const known = await readVocabulary(argv, world, context)
+  const known = await readVocabulary(run)
   const isCommand = error instanceof InvalidParameter && error.param === 'command'
   // `help` and `--version` are no commands of the catalogue.
   if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
@@ -295,12 +286,8 @@ function labelOf({ about, param }: InvalidParameter): string | undefined {
 }
 
 /** The lines below a NotFound: for a ticker the loaded ones and how to load more, for anything else a line to paste. */
-async function notFoundHelp(
-  error: NotFound,
-  argv: readonly string[],
-  world: World,
-  context?: Context,
-): Promise<[string, string][]> {
+async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]> {
+  const { argv, context } = run
   const { missing, suggestions } = error
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
@@ -308,7 +295,7 @@ async function notFoundHelp(
     const command = await entryOf(argv)?.load()
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)
-      return [['try', (await workingLines(error, argv, world, context))[0] ?? '']]
+      return [['try', (await workingLines(error, run))[0] ?? '']]
     const words = correctedLine(error, argv)
     return [['try', words === null ? '' : quotedLine(words)]]
   }
@@ -319,9 +306,7 @@ async function notFoundHelp(
   const firstTickers = tickers.slice(0, MAX_LISTED_TICKERS).join(' ')
   const omitted = tickers.length - MAX_LISTED_TICKERS
   const [line = ''] =
-    suggestions.length > 0
-      ? await workingLines(error, argv, world, context)
-      : [await sampleLine(missing.name, argv, context)]
+    suggestions.length > 0 ? await workingLines(error, run) : [await sampleLine(missing.name, argv, context)]
   return [
     ['here', omitted > 0 ? `${firstTickers} and ${omitted} more (bands status)` : firstTickers],
     [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
@@ -437,7 +422,6 @@ async function unknownOptionError(
   return wrong('option', message, { value: typed })
 }
 
-/** The most commands that a sentence names. */
 const MAX_NAMED_COMMANDS = 4
 
 /** Options for durations and later returns, which are not known when an event happens. */

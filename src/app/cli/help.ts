@@ -47,7 +47,6 @@ function allHelp(width: number): string {
   return [...groups, paragraph(end, width)].join('\n')
 }
 
-/** A word that can be typed, and its description. */
 type Item = readonly [word: string, about: string]
 
 /** The first word of a command line, with the summary of its command or group. */

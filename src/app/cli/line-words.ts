@@ -5,9 +5,8 @@ import type { Day } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { replaceWithinWord } from './command-line.js'
 import { fieldsUnlessBroken } from './config.js'
-import type { Context } from './context.js'
+import type { FailedRun } from './context.js'
 import { isDateLike } from './typed-dates.js'
-import type { World } from './world.js'
 
 /** What a word of a line may name. */
 export interface Vocabulary {
@@ -21,7 +20,7 @@ export interface Vocabulary {
 }
 
 /** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
-export async function readVocabulary(argv: readonly string[], world: World, context?: Context): Promise<Vocabulary> {
+export async function readVocabulary({ argv, world, context }: FailedRun): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
   const unknown = { fields, tickers: [], lists: [], today: null }
   if (context?.usedRemote != null) return unknown

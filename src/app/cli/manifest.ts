@@ -33,7 +33,6 @@ export interface ListedFile {
 
 /** A table as its last export wrote it. */
 export interface ListedTable extends Layout {
-  /** The version of bands that wrote it. */
   version: string
   definitions: string
   /** The day of the newest bar, or the one that --as-of names. */
@@ -70,7 +69,6 @@ export function unsuitableFolder({ named, option }: NamedFolder, words: string, 
   return wrong(option, `${quoted(named)} ${words}; name another folder.`, { value: named }, { remedy: line })
 }
 
-/** A change that is being made. */
 interface FolderChange {
   tables: Tables
   /** The new files: their temporary and their final paths in the folder. */

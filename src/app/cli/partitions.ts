@@ -156,7 +156,7 @@ async function asOfText(local: Local): Promise<string | null> {
   return day === null ? null : formatDay(day)
 }
 
-/** Whether a file has the size in its record. Neither a file nor a record counts as equal. */
+/** Whether a file has the size in its record. If both are missing, they count as equal. */
 function hasRecordedSize(folder: string, path: string, file: ListedFile | undefined): boolean {
   return statSync(join(folder, path), { throwIfNoEntry: false })?.size === file?.bytes
 }

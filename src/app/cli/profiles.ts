@@ -67,7 +67,6 @@ function parseKeys(text: string, path: string): StoredKey[] {
   }
 }
 
-/** The server of a run. */
 export interface ChosenServer {
   url: string
   /** Its source: an option, a variable, or a position in config.json. */

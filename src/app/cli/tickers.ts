@@ -24,9 +24,8 @@ export async function useDefaultTickers(context: Context): Promise<string[]> {
 }
 
 /**
- * Tickers of the words, --tickers, --watch and --all; empty if the line has none of these. Throws NotFound if --all
- * finds no tickers. It also throws if the named lists are empty, such as a condition's: an empty list does not mean
- * all.
+ * The tickers that a line names by words, --tickers, --watch or --all; empty if it has none of these. Throws NotFound if
+ * they name no ticker, such as the list of a condition that holds of none: an empty list does not mean all.
  */
 export async function tickersOfLine(
   context: Context,

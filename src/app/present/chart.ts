@@ -179,7 +179,6 @@ export function roundSteps(least: number, greatest: number, wanted: number): num
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
-/** The data of a ticker's price chart. */
 export interface ChartPrices {
   ticker: string
   field: string

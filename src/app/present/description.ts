@@ -22,7 +22,6 @@ export interface Description {
   answer: string
   /** The question in phrases, with its subject: the second line of a terminal. */
   heading: readonly string[]
-  /** The assumptions, in short. */
   assumed: readonly string[]
   /** The parts below the answer, on the first screen of a page. */
   lead: readonly Part[]
@@ -98,7 +97,6 @@ export interface Section {
   parts: readonly Part[]
 }
 
-/** A piece of a section. */
 export type Part = { on?: Medium | undefined } & (
   | { notes: readonly string[] }
   | { phrases: readonly string[] }

@@ -38,7 +38,7 @@ export function describeEvents(
   }
 }
 
-/** The columns of CSV, the same for every question. */
+/** The columns of CSV: the same for every question with the same timeframe. @param withReturns adds those of returns */
 function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
   const windows = windowNames(timeframe)
   return [

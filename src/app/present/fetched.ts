@@ -83,7 +83,6 @@ export function failureText(fetched: readonly FetchedTicker[]): string {
   ]).join('; ')
 }
 
-/** The most tickers that a sentence names. */
 const MOST_NAMED = 8
 
 function tickerNames(fetched: readonly FetchedTicker[]): string {

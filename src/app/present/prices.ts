@@ -87,7 +87,6 @@ interface ChartQuestion {
   last: string | null
   /** The marked events or signals. Tickers without marks are only drawn if no ticker has one. */
   marked: readonly { ticker: string; date: string; band: string }[]
-  /** All tickers of the question. */
   tickers: readonly string[]
 }
 

@@ -24,7 +24,6 @@ import { type AnySchema, EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/sc
 interface AnswerSource {
   /** The server, as sentences name it. */
   base: string
-  /** The whole question. */
   url: string
   /** Makes a text of the server safe to repeat. */
   repeat(text: string): string

@@ -34,7 +34,6 @@ interface SourceParts {
 
 export interface PulledTicker {
   ticker: string
-  /** The URL of the server. */
   source: string
   /** Of the series that was pulled first, as is as_of: nothing here is older. */
   pulled_at: string

@@ -202,7 +202,6 @@ export function sumPrices(prices: readonly Price[]): Price {
  */
 export type Outcome = 'pulled' | 'updated' | 'unchanged' | 'done' | 'unfinished' | 'refused'
 
-/** What became of one series. */
 export interface SeriesReport extends SeriesKey {
   outcome: Outcome
   /** Requests that were answered for it with a page, a credit each. */

@@ -38,7 +38,6 @@ import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } fr
 /** One stored series, or the pages of it that have come so far. */
 interface View extends Chain, SeriesKey {
   url: string
-  /** The date of each event. */
   days: readonly Day[]
   /** For each event, the first day on which its bar is final. */
   finalDays: readonly Day[]
@@ -59,7 +58,6 @@ interface Scope {
   rangeStart: Day
 }
 
-/** Options for querying pages. */
 interface PulledOptions {
   /** null: everything that the pulling key may see */
   tier: Tier | null

@@ -273,7 +273,6 @@ export async function reportOf(
 
 /** Facts about the report itself, without a time: the same question gives the same page. */
 export interface ReportAbout {
-  /** The command line that made it. */
   command: string
   version: string
   /** The source of prices and bands, in words. */

@@ -12,7 +12,6 @@ import { type AskTask, answerAsJson, findQuestion } from './questions.js'
 
 /** How the data of the page are opened. */
 export interface Opening extends ListsChoice {
-  /** Whether the bundled sample answers. */
   sample: boolean
   /** Open the same data in a thread. */
   options: BandsOptions
@@ -77,7 +76,7 @@ export class Answers {
     return this.#pages.get(number) ?? null
   }
 
-  /** Ends all questions of returns; later ones get a new thread. */
+  /** Ends all running studies, backtests and sweeps, and their thread; later ones get a new thread. */
   async stop(): Promise<void> {
     const threads = this.#returns
     this.#returns = new Threads('ask', this.#opening.options, 1)

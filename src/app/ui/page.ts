@@ -3,7 +3,6 @@ import { dataScript, Html, html } from '../../core/html.js'
 import { pageScript, policyHash } from '../report/report.js'
 import type { Form } from './forms.js'
 
-/** A page and its content policy. */
 export interface Page {
   html: string
   policy: string

@@ -43,7 +43,6 @@ async function collect<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
 export interface AskTask {
   name: string
   params: object
-  /** Whether the answer is a report page. */
   isPage?: boolean
 }
 

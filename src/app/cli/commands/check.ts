@@ -107,7 +107,6 @@ function lookaheadVerdict({ passed }: CheckLookahead, testedFields: number): str
   return `Passed: of ${count(testedFields, 'field')}, nothing that is shown of a day knows what came after it.`
 }
 
-/** The most tickers that a sentence names. */
 const MAX_NAMED_TICKERS = 5
 
 /** A sentence for each reason to skip tickers, with their names. */

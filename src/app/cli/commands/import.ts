@@ -190,7 +190,6 @@ async function ignoreClosedPipe(output: Promise<void>): Promise<void> {
 
 interface Imported {
   report: FileReport
-  /** The file with the rejected rows. */
   rejects: string | null
 }
 

@@ -99,7 +99,6 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   if (result.matches.length === 0) await noticeNoMatch(context, args, result)
 }
 
-/** The number of bars in the sparkline of a match. */
 const SPARKLINE_BARS = 60
 
 /** The last closes of the first matches, by ticker, for the sparklines of a terminal; empty for other outputs. */

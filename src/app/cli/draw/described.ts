@@ -37,7 +37,6 @@ import { wrap } from './text.js'
 export interface Style {
   /** Every statistic and warning, with words instead of signs. */
   wide?: boolean
-  /** The outcome of each signal. */
   explain?: boolean
 }
 
