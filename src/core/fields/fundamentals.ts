@@ -55,7 +55,6 @@ export class Fundamentals {
   readonly quarters = lazily(() => new Quarters(this.series, this.#facts))
   /** Earnings a share of four quarters / close. */
   readonly yield = lazily(() => earningsYield(this.series, this.#facts, this.quarters()))
-  /** Rolling ranks of the negated yield: expensive is high. */
   readonly yieldRanks = lazily(() => this.#yieldRanks(this.yield()))
   /** Book value a share / close. */
   readonly bookYield = lazily(() => bookYield(this.series, this.quarters()))
@@ -85,6 +84,7 @@ export class Fundamentals {
     return { now: quarters.column(chain => rate(chain)), before: quarters.column(chain => rate(chain, 1)) }
   }
 
+  /** Rolling ranks of negated yields: expensive is high. */
   #yieldRanks(yields: Float64Array): Ranks {
     const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
     return rollingRanks(negated(yields), history, minHistory)

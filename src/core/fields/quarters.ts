@@ -63,6 +63,7 @@ export class Quarters {
     return quarter === undefined ? null : { quarter, age: this.#age(t) }
   }
 
+  /** Days from the end of the newest quarter to a bar. */
   #age(t: number): number {
     return this.#days[t]! - this.#chains[t]![0]!.report.period_end
   }

@@ -4,10 +4,7 @@ import type { FieldName } from '../model/terms.js'
 import type { Kind } from './row.js'
 import { fieldValue } from './values.js'
 
-/**
- * Where a summary of a ticker has each field: a section, and the names below it. Joined with underscores, these are the
- * vendor's name of the field.
- */
+/** Where a summary has each field: a section and the names below it; with underscores, the vendor's name of it. */
 const PLACES: Readonly<Record<string, string>> = {
   rsi_zone: 'momentum.rsi_zone',
   trend_direction: 'trend.direction',

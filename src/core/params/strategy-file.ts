@@ -7,6 +7,7 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  type Scalar,
   stringify,
   visit,
 } from 'yaml'
@@ -238,16 +239,7 @@ export function readYaml(text: string, file: string): LocatedDocument {
     throw new BadData({ file, line: before.length, column: before.at(-1)!.length + 1 }, beyond.what)
   }
   const lines = new LineCounter()
-  // YAML 1.1 tags are off, because they make other objects. The library's check for repeated keys is quadratic: they
-  // are found below.
-  const options = {
-    lineCounter: lines,
-    prettyErrors: false,
-    stringKeys: true,
-    resolveKnownTags: false,
-    uniqueKeys: false,
-  }
-  const document = parseDocument(text, options)
+  const document = parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines })
   const at = (offset: number): FilePosition => {
     const { line, col } = lines.linePos(offset)
     return { file, line, column: col }
@@ -267,18 +259,36 @@ export function readYaml(text: string, file: string): LocatedDocument {
       const node = nodeAt(document, path, 'value')
       return (line, column) => {
         if (!isScalar(node) || node.range == null) return { file }
-        const raw = text.slice(node.range[0], node.range[1])
         const begin = at(node.range[0])
-        if (node.type === 'BLOCK_LITERAL') {
-          const indent = /\n( *)\S/.exec(raw)?.[1]?.length ?? 0
-          return { file, line: begin.line! + line, column: indent + column }
-        }
-        const isPlain = node.type === 'PLAIN' || !raw.includes('\\')
-        if (raw.trimEnd().includes('\n') || !isPlain) return begin
-        return { ...begin, column: begin.column! + (node.type === 'PLAIN' ? 0 : 1) + column - 1 }
+        const written = text.slice(node.range[0], node.range[1])
+        return { ...begin, ...placeInWritten(written, node.type, begin, { line, column }) }
       }
     },
   }
+}
+
+/** YAML 1.1 tags are off, because they make other objects. The library's check for repeated keys is quadratic. */
+const YAML_OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false, uniqueKeys: false }
+
+/**
+ * Where the file has a place of a text, both from 1; nothing where lines are folded or signs escaped.
+ * @param begin where the text as written, with its quotes or `|`, begins
+ */
+function placeInWritten(
+  written: string,
+  type: Scalar['type'],
+  begin: FilePosition,
+  { line, column }: { line: number; column: number },
+): Pick<FilePosition, 'line' | 'column'> {
+  if (type === 'BLOCK_LITERAL') {
+    const indent = /\n( *)\S/.exec(written)?.[1]?.length ?? 0
+    return { line: begin.line! + line, column: indent + column }
+  }
+  const isPlain = type === 'PLAIN'
+  const isEscaped = !isPlain && written.includes('\\')
+  if (isEscaped || written.trimEnd().includes('\n')) return {}
+  const quoteLength = isPlain ? 0 : 1
+  return { column: begin.column! + quoteLength + column - 1 }
 }
 
 /** The position of the first repeated key of a mapping; null if there is none. */

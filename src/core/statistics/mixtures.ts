@@ -401,7 +401,7 @@ class Search {
     return weight
   }
 
-  /** Number of values of a member's run up to x. */
+  /** Number of values of a member's run up to x. Notes the values on either side of x. */
   #countUpTo(j: number, x: number): number {
     const { memory, starts, lengths } = this.#runs
     const i = this.#pool.columns[j]!
@@ -421,7 +421,7 @@ class Search {
     return false
   }
 
-  /** The least value above `from`, or `to`. Where the distribution jumps, the quantile is a value, not a number next to it. */
+  /** The least pooled value above `from`, or `to` if that is less. Where the distribution jumps, a quantile is a value. */
   #leastWithin(from: number, to: number): number {
     this.#weightUpTo(from)
     const { memory, starts, lengths } = this.#runs

@@ -41,7 +41,7 @@ export function hansenHodrick(
 }
 
 /**
- * The same ratio with the days in clusters of `block` consecutive ones; values within a cluster may depend on each
+ * The ratio of `neweyWest`, with the days in clusters of `block` consecutive ones. Values of a cluster may depend on each
  * other (Liang & Zeger 1986). The variance has no correction for few clusters: Student's t with `effectiveBlocks` less
  * one degrees of freedom allows for them, and for very different sizes (Cameron & Miller 2015). null with less than two
  * clusters with events.
@@ -198,7 +198,7 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * The ratio and its error for several pairs of series whose events fall on the same few days.
+ * `ratioError` for several pairs of series whose events fall on the same few days.
  * @param at the days, ascending
  * @param nums one value a day and pair, day after day
  * @param dens number of events a day, of every pair

@@ -277,7 +277,7 @@ function verdictOn(differences: readonly SharpeDifference[], best: string | null
   return verdicts.includes(DEPENDS_ON_DRAW) ? DEPENDS_ON_DRAW : 'is ahead'
 }
 
-/** For each draw and pair: 1 where the first is ahead, -1 where the second is, otherwise 0. */
+/** For each draw and pair: 1 where the Sharpe ratio of the first is clearly higher, -1 where the second's is, or 0. */
 function signsOfDraws(
   rivals: readonly Rival[],
   curves: readonly Curve[],

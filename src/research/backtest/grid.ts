@@ -85,35 +85,23 @@ export async function grid(
   const { barsAYear, statistics } = fullCells[best ?? 0]!
   const bestRun = best === null ? null : simulate(ready[best]!)
   let bestCell: Grid['best'] = null
-  if (best !== null && bestRun !== null)
-    bestCell = {
-      cell: best,
-      strategy: strategies[best]!,
-      neighbours: neighboursOf(axes, values, best),
-      deflated_sharpe_p05: deflation.deflated_sharpe_p05,
-      holding: holdingStatistics(bestRun, barsAYear),
-      equity: Array.from(bestRun.days, (day, i) => ({ date: formatDay(day), equity: bestRun.equity[i]! })),
-    }
+  if (best !== null && bestRun !== null) {
+    const { deflated_sharpe_p05 } = deflation
+    const neighbours = neighboursOf(axes, values, best)
+    const curves = curvesOf(bestRun, barsAYear)
+    bestCell = { cell: best, strategy: strategies[best]!, neighbours, deflated_sharpe_p05, ...curves }
+  }
   const evidence = validated?.evidence ?? null
   const verdict =
     evidence === null
       ? verdictOnBest(best === null ? null : cells[best]!, { ...deflation, pbo: overfitting.pbo })
       : verdictOn(evidence, deflation.trials)
   const validation = withVerdict(validated, verdict)
-  const { tickers, timeframe, seed } = strategies[0]!
-  const days = unionCalendar(fullCells.map(({ days }) => days))
   return {
     schema: 'bands.grid/3',
-    axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
-    statistic,
-    tickers: [...tickers],
-    ...dataUsed(strategies),
-    timeframe,
-    first: dateOf(days[0]),
-    last: dateOf(days.at(-1)),
-    as_of: dateOf(await source.asOfDay()),
+    ...resultHead(query, fullCells, await source.asOfDay()),
     bars_a_year: barsAYear,
-    seed,
+    seed: strategies[0]!.seed,
     cells,
     best: bestCell,
     smoothness: smoothnessOf(axes, values, firstEqual),
@@ -133,6 +121,22 @@ export async function grid(
       ...source.remarks(),
     ],
     reasons: overfitting.reasons,
+  }
+}
+
+/** The first keys of a result after its schema. */
+function resultHead({ axes, statistic, strategies }: GridQuery, cells: readonly FullCell[], asOf: number | null) {
+  const { tickers, timeframe } = strategies[0]!
+  const days = unionCalendar(cells.map(({ days }) => days))
+  return {
+    axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
+    statistic,
+    tickers: [...tickers],
+    ...dataUsed(strategies),
+    timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(asOf),
   }
 }
 
@@ -337,11 +341,14 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   ]
 }
 
-/** The statistics of holding the tickers of the best cell over the same days. */
-function holdingStatistics(best: DrawnRun, barsAYear: number): EquityStatistics {
+/** The equity curve of the best cell, and the statistics of holding its tickers over the same days. */
+function curvesOf(best: DrawnRun, barsAYear: number): Pick<NonNullable<Grid['best']>, 'holding' | 'equity'> {
   const { riskFree } = curveOf(best, barsAYear)
   const prices = best.members.map(member => member.prices)
-  return equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree })
+  return {
+    holding: equityStatistics({ ...buyAndHold(prices, best.days, barsAYear), start: 1, riskFree }),
+    equity: Array.from(best.days, (day, i) => ({ date: formatDay(day), equity: best.equity[i]! })),
+  }
 }
 
 const FEWER_DRAWS_THAN_ONE_BACKTEST = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`

@@ -67,7 +67,7 @@ export function planRuns(
  * Where dates end the signals, the run ends with their last trade.
  *
  * @param random shuffles the equal signals of a day; without it they stay in order of ticker
- * @param isBrief leaves out the skipped signals
+ * @param isBrief lists no skipped signals, which saves the sizes of those without a place
  */
 export function runOf(plan: Plan, random: Random | null, isBrief = false): Simulation {
   const { from, to } = plan.part
@@ -250,6 +250,7 @@ class Run {
     const { strategy, members } = this.#result
     const memberIndex = this.#candidates.memberOf[candidate]!
     const signalIndex = this.#candidates.signalOf[candidate]!
+    // Only a part that ends early needs the end of a trade before its size.
     const ahead = this.#endsEarly ? this.#pathOf(candidate) : null
     if (ahead !== null && this.#exitIndex(memberIndex, ahead.end) >= this.#part.to) {
       this.#result.purged++

@@ -160,16 +160,16 @@ function movedSignals(
   const indices = indicesIn(calendar, member.bars.days)
   const barAt = eligibleBarByDay(member, indices, length)
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
-  const shared = commonNetReturns(strategy, member, barAt)
+  const netByDay = commonNetReturns(strategy, member, barAt)
   const move = (signal: number): MovedSignal | null => {
     const dayIndex = indices[signal]!
     if (barAt[dayIndex] !== signal) return null
-    const event = shared === null ? exitDistance(member, signal) : NO_EXIT_EVENT
+    const event = netByDay === null ? exitDistance(member, signal) : NO_EXIT_EVENT
     const nets = new Float64Array(moves.length)
     const missing: number[] = []
     for (let i = 0; i < moves.length; i++) {
       const movedTo = (dayIndex + moves[i]!) % length
-      const net = shared === null ? movedNetReturn(strategy, member, barAt[movedTo]!, event) : shared[movedTo]!
+      const net = netByDay === null ? movedNetReturn(strategy, member, barAt[movedTo]!, event) : netByDay[movedTo]!
       if (Number.isNaN(net)) missing.push(i)
       else nets[i] = net
     }

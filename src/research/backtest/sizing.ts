@@ -44,10 +44,7 @@ export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, si
   return volatility > 0 ? Math.min(size.cap, size.target / volatility) : Number.NaN
 }
 
-/**
- * The greatest number of open positions where a strategy has fewer tickers than slots; otherwise null. The rest of the
- * equity then stays in cash forever.
- */
+/** The most open positions where tickers are fewer than slots, so that some equity is always cash; otherwise null. */
 export function usableSlots(
   { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
   tickers: number,

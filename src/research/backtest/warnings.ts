@@ -248,10 +248,7 @@ function tickersInWords(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 
-/**
- * Throws InvalidParameter for a cost a share on adjusted prices. It applies to shares as traded; adjusted prices have
- * other share counts, and no factors are stored.
- */
+/** Throws InvalidParameter for a cost a share on adjusted prices: their share counts differ from those traded. */
 export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')

@@ -202,10 +202,7 @@ interface ChangesQuery {
   timeframes: readonly Timeframe[]
   /** Transitions on bars that became final after this day. */
   since: Day
-  /**
-   * The marks of earlier answers to this query: only changes after these bars count. A ticker without a mark is new and
-   * begins at the newest mark of its timeframe.
-   */
+  /** The marks of earlier answers: only later changes count. A ticker without one begins at the timeframe's newest. */
   marks?: readonly Mark[]
   /** Only where this condition holds on the bar. */
   when?: string | undefined
@@ -237,10 +234,7 @@ export interface MarkedQuery extends Pick<ChangesQuery, 'fields' | 'when' | 'lag
   lists: readonly string[]
 }
 
-/**
- * The key of a query's stored marks: its lists, and a hash of its filters. Tickers and timeframes are
- * not part of it, because each has its own mark.
- */
+/** The key of a query's marks: its lists and a hash of its filters. Each ticker and timeframe has its own mark. */
 export function marksName({ lists, fields, when, lag = 0 }: MarkedQuery, availableFields: readonly string[]): string {
   const listNames = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
   const queried = [...new Set(fields ?? availableFields)].sort()
@@ -338,10 +332,7 @@ function markKey(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
-/**
- * The day of the last bar of each ticker that was final by a day. Without one it is the day before the first bar, and
- * without any bar the day itself.
- */
+/** The day of each ticker's last bar final by a day; else the day before its first; without bars the day itself. */
 async function lastBarsBy(
   local: Local,
   day: Day,

@@ -268,10 +268,7 @@ interface PathMember {
   moves: Float64Array
 }
 
-/**
- * Returns a function that computes a part of the average path: its points from one bar to another, counted from the
- * events. The path is compared with any bar of the same tickers.
- */
+/** Returns a function for the points of the average path from one bar to another, counted from the events. */
 export function pathComputer(
   subjects: readonly Subject[],
   modelled: readonly ModelledEvent[],

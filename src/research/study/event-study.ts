@@ -187,41 +187,33 @@ async function partsOf(
   const tasks = tasksOf(material)
   const noteProgress = (i: number): void =>
     step(() => `study  ${nameOf(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
-  const parts: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
-  const addParts = ({ path = [], band_paths = [], withBase = [], withoutBase = [] }: Partial<Parts>): void => {
-    parts.path.push(...path)
-    parts.band_paths.push(...band_paths)
-    parts.withBase.push(...withBase)
-    parts.withoutBase.push(...withoutBase)
-  }
   const runPart = partRunner(material)
   const runHere = (task: StudyTask): Partial<Parts> => {
     noteProgress(tasks.indexOf(task))
     return runPart(task)
   }
-  if (secondThread !== null) {
-    // A second column of the returns of a market would take too much memory.
-    const reserved = material.query.horizons.length
-    for (const part of await secondThread.results(material, tasks, runHere, reserved)) addParts(part)
-  } else {
-    const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
-    const work = {
-      job: 'study' as const,
-      data: () => material,
-      tasks,
-      ms: 1 + (tasks.length * bars) / BARS_A_MS,
-      here: runHere,
-    }
-    let done = 0
-    for await (const part of inOrder(work, { threads: 1, cluster })) {
-      addParts(part)
-      if (cluster !== undefined) noteProgress(done++)
-    }
+  const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
+  const ms = 1 + (tasks.length * bars) / BARS_A_MS
+  const work = { job: 'study' as const, data: () => material, tasks, ms, here: runHere }
+  // A second column of the returns of a market would take too much memory.
+  const reserved = material.query.horizons.length
+  const results =
+    secondThread === null
+      ? inOrder(work, { threads: 1, cluster })
+      : await secondThread.results(material, tasks, runHere, reserved)
+  const all: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
+  let done = 0
+  for await (const { path = [], band_paths = [], withBase = [], withoutBase = [] } of results) {
+    all.path.push(...path)
+    all.band_paths.push(...band_paths)
+    all.withBase.push(...withBase)
+    all.withoutBase.push(...withoutBase)
+    if (cluster !== undefined) noteProgress(done++)
   }
-  const cells = parts.withBase.map(({ window, sharpe }, i): Cell => {
-    return { window: joinWindow(window, parts.withoutBase[i]!, material.query), sharpe }
+  const cells = all.withBase.map(({ window, sharpe }, i): Cell => {
+    return { window: joinWindow(window, all.withoutBase[i]!, material.query), sharpe }
   })
-  return { path: parts.path, band_paths: parts.band_paths, cells }
+  return { path: all.path, band_paths: all.band_paths, cells }
 }
 
 /**
@@ -246,7 +238,7 @@ function nameOf(task: StudyTask, { subjects }: Material): string {
   return 'band' in task ? `path of ${subjects[0]!.states.bands[task.band]!}` : 'path'
 }
 
-/** Computes the parts of a study one after the other. */
+/** Returns a function that computes one part of a study. It keeps what later parts need as well. */
 export function partRunner(material: Material): (task: StudyTask) => Partial<Parts> {
   const { query, subjects, benchmark } = material
   let modelled: ModelledEvent[] | undefined

@@ -269,10 +269,7 @@ export function lostWindowsOf(
   return lost
 }
 
-/**
- * Calendar days without a bar after which a ticker counts as no longer traded. This is longer than any closing of an
- * exchange since 1914, also for weekly bars.
- */
+/** Calendar days without a bar that end the trading of a ticker: more than any closing of an exchange since 1914. */
 const LONGEST_PAUSE = 14
 
 const DAYS_A_YEAR = 365

@@ -55,12 +55,9 @@ export async function subjectsOf(
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
     const wanted = allowedCodes(states.bands, bands)
     const matches = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
-    const enters =
-      ({ entered }: Signals) =>
-      (i: number) =>
-        wanted[entered[i]!] === 1
+    const intoWanted = (all: Signals): Signals => filterSignals(all, i => wanted[all.entered[i]!] === 1)
     const contextSignals = filterSignals(events, i => matches(events.contextBands?.[i] ?? null))
-    const signals = filterSignals(contextSignals, enters(contextSignals))
+    const signals = intoWanted(contextSignals)
     const packed = packSignals(signals, columns)
     const { timeframe, days, close } = series
     subjects.push({
@@ -72,7 +69,7 @@ export async function subjectsOf(
       signals: packed,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
       byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
-      anyContext: contextSignals === events ? packed : packSignals(filterSignals(events, enters(events)), columns),
+      anyContext: contextSignals === events ? packed : packSignals(intoWanted(events), columns),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })

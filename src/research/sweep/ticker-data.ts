@@ -116,6 +116,7 @@ function withNames<One extends Fold>(
   return folds.map((fold, i) => ({ name: name(fold, i), train: fold.train, test: fold.test }))
 }
 
+/** Combinatorial purged cross-validation: every choice of k of the n groups of bars is tested once. */
 function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): ValidationPlan {
   if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
   const { splits, paths } = cpcv(end, n, k)

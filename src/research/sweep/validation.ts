@@ -251,16 +251,17 @@ const TICKERS_A_BATCH = 64
 /** Milliseconds that a task may take, about. A cell of all tickers is not parted, but each may be a task. */
 const MAX_TASK_MS = 5000
 
-/** The batches of a run, in the order of its cells. */
+/** The batches of a run, in the order of its cells: all tickers and some conditions if pooled, otherwise the reverse. */
 function batchesOf({ tickerData, query }: SweepRun): CellBatch[] {
   const { fields, horizons, by } = query
-  const ranges = rangesIn(tickerData.length, by === 'pool' ? tickerData.length : TICKERS_A_BATCH)
+  const isPooled = by === 'pool'
+  const tickerRanges = rangesIn(tickerData.length, isPooled ? tickerData.length : TICKERS_A_BATCH)
+  const conditionsInTime = Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData)))
   return [...fields.keys()].flatMap(field => {
     const { length } = conditionsOf(query, field)
-    const conditionsInTime = Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData)))
-    const conditionRanges = rangesIn(length, by === 'pool' ? conditionsInTime : length)
+    const conditionRanges = rangesIn(length, isPooled ? conditionsInTime : length)
     return [...horizons.keys()].flatMap(horizonIndex =>
-      ranges.flatMap(range => conditionRanges.map(conditions => ({ field, horizonIndex, ...range, conditions }))),
+      tickerRanges.flatMap(range => conditionRanges.map(conditions => ({ field, horizonIndex, ...range, conditions }))),
     )
   })
 }

@@ -170,10 +170,7 @@ export class Questions {
     return tag
   }
 
-  /**
-   * A handler that answers only callers with a valid key; otherwise it throws Unauthorized. Every answer, errors
-   * included, reports the caller's credits.
-   */
+  /** A handler for callers with a valid key; throws Unauthorized. Every answer, errors too, reports their credits. */
   withValidKey(answer: (exchange: Exchange, caller: Caller) => Promise<OutgoingAnswer> | OutgoingAnswer): Handler {
     return async exchange => {
       const { now, credits } = this.#settings
