@@ -1,4 +1,4 @@
-import { driver } from '../../src/data/store/sqlite/connection.js'
+import { sqliteDriver } from '../../src/data/store/sqlite/connection.js'
 
 /** SQLite without bands: what another program, or a fault, does to a file. */
-export class Database extends driver() {}
+export class Database extends sqliteDriver() {}

@@ -25,7 +25,7 @@ import {
   type Files,
   partialName,
   removeLeftovers,
-  restoreNote,
+  restoreNotePath,
   sha256Of,
   writtenFileCheck,
 } from '../../data/store/sqlite/files.js'
@@ -33,7 +33,7 @@ import { LISTS, TRIALS } from '../../data/store/sqlite/lists.js'
 import {
   type Connection,
   type DatabaseKind,
-  differenceOf,
+  firstDifference,
   schemaOf,
   syncToDisk,
   withFile,
@@ -193,7 +193,7 @@ async function copyFiles(files: Files, kinds: readonly FileKind[], folder: strin
 
 /** Throws StorageError while a restore is unfinished, because then only some of the files are those of a backup. */
 function refuseDuringRestore(files: Files): void {
-  const path = Object.values(files).find(path => existsSync(restoreNote(path)))
+  const path = Object.values(files).find(path => existsSync(restoreNotePath(path)))
   if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
@@ -212,7 +212,7 @@ async function copyAndVerify(db: Connection, kind: FileKind, path: string, folde
   // SQLite would make the file readable for others.
   closeSync(openSync(copy, 'wx', 0o600))
   await db.backup(copy, { progress: () => PAGES_PER_STEP })
-  const difference = differenceOf(db, copy, connect)
+  const difference = firstDifference(db, copy, connect)
   if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
   const [damage, ...more] = verifyFile(kind, copy)
   if (damage !== undefined) {

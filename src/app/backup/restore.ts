@@ -29,7 +29,7 @@ import {
   isPartialName,
   partialName,
   removeLeftovers,
-  restoreNote,
+  restoreNotePath,
   sha256Of,
   writtenFileCheck,
 } from '../../data/store/sqlite/files.js'
@@ -111,7 +111,7 @@ export async function restore(
  * @returns a sentence about the finished restore; null if none was finished
  */
 function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
-  const note = restoreNote(files.data)
+  const note = restoreNotePath(files.data)
   try {
     return finishRestore(files)
   } catch (cause) {
@@ -176,7 +176,7 @@ function movesOfNote(path: string, files: Files): Move[] {
   return readNote(path).moves.map(({ kind, from: name, sha256 }) => {
     const to = linkTarget(files[kind])
     if (isPartialName(name, to))
-      return { kind, note: restoreNote(files[kind]), from: join(dirname(to), name), to, sha256 }
+      return { kind, note: restoreNotePath(files[kind]), from: join(dirname(to), name), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
     throw invalidNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(name)}${hint}`)
   })
@@ -207,7 +207,7 @@ function prepareFile(backup: string, file: BackedUp, target: string): Move {
     // The checks have opened the copy, and SQLite leaves these.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
     syncToDisk(from)
-    return { kind, note: restoreNote(target), from, to, sha256: sha256Of(from) }
+    return { kind, note: restoreNotePath(target), from, to, sha256: sha256Of(from) }
   } catch (cause) {
     removeDatabase(from)
     throw cause
@@ -231,13 +231,13 @@ function replaceAll(moves: readonly Move[], data: string, committed: () => void)
     const opened: (Connection | null)[] = []
     try {
       for (const { to } of moves) if (existsSync(to)) opened.push(openExclusiveOrNull(to))
-      leaveNotes(moves, restoreNote(data))
+      leaveNotes(moves, restoreNotePath(data))
       committed()
     } finally {
       // Committed data in a -wal are in the file by then.
       for (const connection of opened) connection?.close()
     }
-    carryOutMoves(moves, restoreNote(data))
+    carryOutMoves(moves, restoreNotePath(data))
   })
 }
 
@@ -329,8 +329,8 @@ function refuseLostFile({ from, to, sha256 }: Move): void {
  */
 export function finishRestore(files: Files): string | null {
   const { data } = files
-  const commit = restoreNote(data)
-  const notes = (): string[] => Object.values(files).map(restoreNote).filter(existsSync)
+  const commit = restoreNotePath(data)
+  const notes = (): string[] => Object.values(files).map(restoreNotePath).filter(existsSync)
   if (notes().length === 0) return null
   try {
     return withWriterLock(data, () => {

@@ -15,7 +15,7 @@ import { Local } from '../../data/local/local.js'
 import type { Status } from '../../data/local/status.js'
 import { sourceWords } from '../../data/store/pages.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
-import { restoreNote } from '../../data/store/sqlite/files.js'
+import { restoreNotePath } from '../../data/store/sqlite/files.js'
 import { isLocked } from '../../data/store/sqlite/writer-lock.js'
 import type { Store } from '../../data/store/store.js'
 import { DatabaseSource, type PulledTicker } from '../remote/database-source.js'
@@ -213,7 +213,7 @@ function samplePath(): string {
 /** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */
 export function refuseUnfinishedRestore(choice: DatabaseChoice): string {
   const path = databasePath(choice)
-  if (!existsSync(restoreNote(path))) return path
+  if (!existsSync(restoreNotePath(path))) return path
   if (existsSync(path) && isLocked(path)) throw new Busy(`a backup is being restored to ${path}; try again`)
   throw new StorageError(`a restore of ${path} was stopped before its end; the next command that writes finishes it`, {
     remedy: remedy('unlock', [], { db: path }),

@@ -5,7 +5,7 @@ import { checkFunction, checkOptions, objectOf } from '../../core/params/argumen
 import { fileValue, flagValue } from '../../core/params/values.js'
 import type { Importer } from '../../data/load/import.js'
 import { openSqlite, releaseLock } from '../../data/store/sqlite/data.js'
-import { restoreNote } from '../../data/store/sqlite/files.js'
+import { restoreNotePath } from '../../data/store/sqlite/files.js'
 import { lockForWriting, retryWhileBusy, type Store, UNDERIVED, type Writer } from '../../data/store/store.js'
 import type { PageSource, PullOptions } from '../remote/pull.js'
 import type { PullReport, PullRequest } from '../remote/pull-plan.js'
@@ -112,7 +112,7 @@ export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: 
  */
 async function pathAfterRestore(choice: DatabaseChoice): Promise<string> {
   const files = filesOf(choice)
-  if (!Object.values(files).some(path => existsSync(restoreNote(path)))) return files.data
+  if (!Object.values(files).some(path => existsSync(restoreNotePath(path)))) return files.data
   const { finishRestore } = await import('../backup/restore.js')
   const notice = finishRestore(files)
   if (notice !== null) choice.notice?.(notice)

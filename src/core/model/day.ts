@@ -73,8 +73,8 @@ export function mondayOf(day: Day): Day {
 }
 
 /**
- * The first day on which the week of a last session is final: its own day if that closes the week, otherwise the day
- * after the last trading day.
+ * The first day on which the week of its last session is final. That is the session's day if it closes the week,
+ * otherwise the day after the last trading day.
  */
 export function weekFinalOn(lastSession: Day, tradesAtWeekends: boolean): Day {
   const closing = mondayOf(lastSession) + (tradesAtWeekends ? SUNDAY : FRIDAY)

@@ -398,7 +398,7 @@ export class Importer {
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
     const content = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
     const stopped = await Pending.read(this.store)
-    const resumed = stopped.files.length === 0 ? 0 : stopped.tickersDone(content())
+    const resumed = stopped.files.length === 0 ? 0 : stopped.loadedTickerCount(content())
     const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
@@ -446,7 +446,7 @@ export class Importer {
     const onTicker = progressReporter(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, change => change.data(), onTicker)
-    let loaded = pending.tickersDone(part.content)
+    let loaded = pending.loadedTickerCount(part.content)
     for await (const { group, records, isLast } of found) {
       const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
       pending.noteWritten({ ...part, tickers: through })

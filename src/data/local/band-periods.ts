@@ -97,7 +97,7 @@ interface RowRanges {
 
 /**
  * The rows of each field. They are sorted by bar, so each limit becomes the first row whose bar is not below it.
- * @param fieldPositions the place of each field in the columns; -1: no data
+ * @param fieldPositions the index of each field in the columns; -1: no data
  * @param limits as bars: rows from `from` up to `to`; and no row from `eventsEnd` on
  */
 function rowRanges(
@@ -122,7 +122,12 @@ function rowRanges(
   return ranges
 }
 
-/** The band periods in force on the last of some bars. @param days the days of those bars */
+/**
+ * The period in force on the last bar, for each field.
+ * @param eventsEnd for each field the row after its last event
+ * @param days the day of each final bar
+ * @param rangeStart days of entry up to this one are left out
+ */
 function presentBands(
   columns: FieldColumns,
   fieldPositions: readonly number[],
@@ -154,12 +159,13 @@ function presentBands(
   return present
 }
 
+/** Whether a bar is in one of the gaps: runs without a band, each by its first bar and the bar after its last. */
 function isInGap(gaps: Int32Array, bar: number): boolean {
   for (let g = 0; g < gaps.length; g += 2) if (gaps[g]! <= bar && bar < gaps[g + 1]!) return true
   return false
 }
 
-/** A buffer that all lists of lengths share, because a whole market has tens of thousands of them. */
+/** The memory of every list of lengths, one at a time, because a whole market has tens of thousands of them. */
 let lengthBuffer = new Int32Array(256)
 
 /** The lengths in bars of the completed periods in a band. Valid until the next call. @param f index of the field */

@@ -99,7 +99,7 @@ export class Cache {
     const view = await this.view(ticker, timeframe, field, lag)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
     const condition = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
-    return this.#searchView(view, query, await this.today(), { context, when: condition })
+    return this.#findInView(view, query, await this.today(), { context, when: condition })
   }
 
   /**
@@ -129,7 +129,7 @@ export class Cache {
         const view = viewOrPromise instanceof Promise ? await viewOrPromise : viewOrPromise
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
         const condition = when === undefined ? null : await viewOn(when)
-        yield this.#searchView(view, { ...query, ticker, field }, today, { context, when: condition })
+        yield this.#findInView(view, { ...query, ticker, field }, today, { context, when: condition })
       }
     }
   }
@@ -163,7 +163,7 @@ export class Cache {
     }
   }
 
-  /** Stored series; if a field is a condition, its records are derived. */
+  /** A series for each ticker of a query, in its order; null: unknown ticker. Records of derived fields are computed. */
   async *#series(query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
     if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
     // Most questions have no condition, and need not load the code for them.
@@ -171,7 +171,8 @@ export class Cache {
     yield* derivedSeries(this, query)
   }
 
-  #searchView(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
+  /** The events of a view that match a query, with the plan and the range of the tier. */
+  #findInView(view: View, query: HistoryQuery, today: Day, extra: ExtraViews): FoundEvents {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
     return { query, view, ...extra, today, plan, rangeStart, indexes: matchingEvents(view, query, rangeStart, extra) }
@@ -221,6 +222,7 @@ export class Cache {
     return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
   }
 
+  /** Whether the store has records of a field. */
   protected isRecorded(name: string): boolean {
     return isRecorded(this.field(name))
   }
@@ -261,6 +263,7 @@ export class Cache {
     throw new Busy(`${subject}; ${RETRY_HINT}`, { remedy: remedy('rebuild') })
   }
 
+  /** All stored bars of a ticker, regardless of the day. */
   async storedSeries(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
@@ -392,14 +395,14 @@ export class Pending {
     return this.#files
   }
 
-  /** Marks the ticker's sector, if it counts, as pending. */
+  /** Marks the sector of a security as pending, if it has one. */
   addSectorOf(security: Security | null | undefined): void {
     const sector = sectorKey(security)
     if (sector !== null) this.sectors.add(sector)
   }
 
   /** How many tickers of a file are loaded already. @param content checksum of the file and of the import's options */
-  tickersDone(content: string): number {
+  loadedTickerCount(content: string): number {
     return this.#files.find(part => part.content === content)?.tickers ?? 0
   }
 
@@ -418,7 +421,7 @@ export class Pending {
     this.#files = []
   }
 
-  /** The pending work as the store keeps it. */
+  /** The pending work as texts, which the constructor takes. */
   get keys(): string[] {
     this.#since = this.isEmpty ? null : (this.#since ?? new Date().toISOString())
     const since = this.#since === null ? [] : [SINCE_PREFIX + this.#since]

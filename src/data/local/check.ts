@@ -165,6 +165,7 @@ interface Difference extends Pick<LookaheadDifference, 'what' | 'whole' | 'cut_o
   bar: number
 }
 
+/** The bars on which the bands from all data and from cut data differ. @param cutCodes bands by bar from cut data */
 function* bandDifferences({ bars, bands }: View, fullCodes: Uint8Array, cutCodes: Uint8Array): Generator<Difference> {
   const band = (code: number | undefined): string | null => bands[code ?? UNDEFINED] ?? null
   for (let bar = 0; bar < Math.max(bars, cutCodes.length); bar++)
@@ -178,7 +179,7 @@ function viewOfCodes(view: View, codes: Uint8Array): View {
   return { ...view, record, events: record.bars.length }
 }
 
-/** Differences in the labels of the same event. */
+/** The bars on which two views differ in an event, or in its stability and flips. */
 function* eventDifferences(storedView: View, derivedView: View): Generator<Difference> {
   const stored = eventWordsByBar(storedView)
   const derived = eventWordsByBar(derivedView)
@@ -191,6 +192,7 @@ function* eventDifferences(storedView: View, derivedView: View): Generator<Diffe
   }
 }
 
+/** Each event of a view in words, by its bar: the change of band, and its stability with flips. */
 function eventWordsByBar(view: View): Map<number, { event: string; stability: string }> {
   const { bands, left, entered, stability, flips } = eventColumnsOf(view, eventIndexes(view))
   const describe = (band: number, i: number) => ({

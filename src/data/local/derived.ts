@@ -40,7 +40,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
   const otherNeed = needs.get(dataKey(QUERIED, otherTimeframe(timeframe)))
   const needsBars = ownNeed.bars || (otherNeed?.bars ?? false)
   const series = cache.store.series({ tickers, timeframe, fields: [...ownNeed.fields], outcomes })
-  const otherSeries = otherNeed && readNeeded(cache, tickers, otherTimeframe(timeframe), otherNeed)
+  const otherSeries = otherNeed && seriesForNeed(cache, tickers, otherTimeframe(timeframe), otherNeed)
   // Both have the same tickers in the same order.
   for await (const [recorded, otherRecorded] of inPairs(series, otherSeries)) {
     if (recorded === null) {
@@ -62,7 +62,7 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
   }
 }
 
-/** Each item with the item of another stream at the same place; null where that has none. Ends with the first stream. */
+/** Yields each item of a stream with the item of `others` at the same position; null where `others` has none. */
 async function* inPairs<Item>(items: AsyncIterable<Item>, others?: AsyncIterable<Item>) {
   const iterator = others?.[Symbol.asyncIterator]()
   try {
@@ -132,7 +132,8 @@ export class DerivedCache {
   }
 }
 
-function readNeeded(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
+/** The series of some tickers with the recorded fields that a need names. */
+function seriesForNeed(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
   return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
 }
 
@@ -153,6 +154,7 @@ interface Need {
 
 type Needs = ReadonlyMap<string, Need>
 
+/** The key of the data of a ticker and timeframe in `Needs` and `NamedData`. */
 function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string {
   return `${timeframe} ${ticker ?? ''}`
 }
@@ -194,13 +196,14 @@ export type NamedData = ReadonlyMap<string, SeriesData>
 /** Reads the data of the tickers that conditions name. Throws NotFound for a ticker without bars. */
 async function readNamedTickers(cache: FieldSource, needs: Needs): Promise<NamedData> {
   const data = new Map<string, SeriesData>()
-  for (const [key, need] of needs) if (need.ticker !== QUERIED) data.set(key, await readData(cache, need.ticker, need))
+  for (const [key, need] of needs)
+    if (need.ticker !== QUERIED) data.set(key, await readSeriesData(cache, need.ticker, need))
   return data
 }
 
 /** The needed data of one ticker. Throws NotFound for a ticker without bars. */
-async function readData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
-  const series = await firstItem(readNeeded(cache, [ticker], need.timeframe, need))
+async function readSeriesData(cache: FieldSource, ticker: string, need: Need): Promise<SeriesData> {
+  const series = await firstItem(seriesForNeed(cache, [ticker], need.timeframe, need))
   if (series === null) throw await cache.unknownTicker(ticker)
   const daily = need.bars ? await cache.store.bars(ticker) : null
   return seriesData(series, daily, need.timeframe)
@@ -235,7 +238,7 @@ export async function subjectColumns(
 ): Promise<ReadonlyMap<string, Column>> {
   const needs = neededData(cache, [field], timeframe)
   const data = new Map(named ?? (await readNamedTickers(cache, needs)))
-  for (const [key, need] of needs) if (need.ticker === QUERIED) data.set(key, await readData(cache, ticker, need))
+  for (const [key, need] of needs) if (need.ticker === QUERIED) data.set(key, await readSeriesData(cache, ticker, need))
   const derivation = new Derivation(cache, data)
   const column = ({ ticker, timeframe: subjectTimeframe, field }: Subject) =>
     derivation.column(ticker, subjectTimeframe ?? timeframe, field)

@@ -16,12 +16,13 @@ export class TextBytes {
     this.length += this.#bytes.write(text, this.length)
   }
 
+  /** Appends a part of another text. */
   copy(from: TextBytes, start: number, end: number): void {
     this.#reserve(end - start)
     this.length += from.#bytes.copy(this.#bytes, this.length, start, end)
   }
 
-  /** The written bytes; ends all writing. */
+  /** The written bytes, as a view: nothing may be written after this. */
   writtenBytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.length)
   }
@@ -91,6 +92,7 @@ export class EventTexts {
     this.#ends = []
   }
 
+  /** The date of a bar as text, formatted on first use. */
   #dateText(bar: number, day: Day): string {
     this.#dates[bar] ??= formatDay(day)
     return this.#dates[bar]!

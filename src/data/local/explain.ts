@@ -15,7 +15,7 @@ import { entitle, PLANS, planOf } from '../../core/tiers.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { datedOrigins, firstImport, type SourceFile } from './known.js'
-import { eventsUpTo, historicEvents, missingFactsOf, periodAt, periodBefore, type View } from './view.js'
+import { eventsUpTo, historicEvents, missingFactsReason, periodAt, periodBefore, type View } from './view.js'
 
 export interface ExplainQuery {
   ticker: string
@@ -164,7 +164,9 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
   const panel = await cache.panel(ticker, timeframe, [field])
   const needsFacts = field.needs !== 'bars'
   const hasNoFacts = needsFacts && panel.fundamentals === null
-  const missing = hasNoFacts ? wordsAsText(missingFactsOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const missing = hasNoFacts
+    ? wordsAsText(missingFactsReason(field.name, ticker, await cache.store.sheets(ticker)))
+    : null
   const { prices } = await cache.entry(ticker)
   const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)

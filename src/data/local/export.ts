@@ -203,7 +203,7 @@ export async function* filteredBars(
   }
 }
 
-/** The numbers of the bars that pass a test. */
+/** The numbers, below `bars`, of the bars that pass a test. */
 function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
   const rows = new Int32Array(bars)
   let length = 0

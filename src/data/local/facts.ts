@@ -98,6 +98,7 @@ function securityKnownOn(security: Security, asOf: Day | null): Security {
   return others
 }
 
+/** A security as known on a day, with the date of a delisting as text; null without a security. */
 function knownSecurity(security: Security | null, asOf: Day | null): KnownFacts['security'] {
   if (security === null) return null
   const { delisted, ...others } = securityKnownOn(security, asOf)

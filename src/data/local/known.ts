@@ -50,13 +50,13 @@ export async function tickersAsOf(store: Store, today: Day): Promise<{ entry: Ti
 }
 
 /** A ticker's data on a day from its summary, when all daily bars were known. Its last week may not be final yet. */
-function barsFromSummary({ entry, marks, originDays: stretches, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
+function barsFromSummary({ entry, marks, originDays, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
   const countFinal = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
     final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
   const days = countFinal(daily)
   const weeks = countFinal(weekly)
   const origins = originsOf(entry).map((origin, i) => {
-    const [first, last] = stretches[i]!
+    const [first, last] = originDays[i]!
     return { ...origin, first, last }
   })
   return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
@@ -107,7 +107,7 @@ export function sourceFile({ source, format, importedAt }: ImportStamp): SourceF
   return { source, format, imported_at: importedAt }
 }
 
-/** The key `begun` of an answer: the earliest of several imports; no key if there was one import. */
+/** An object with the key `begun`, which shows the earliest of several imports; empty if there was one import. */
 export function firstImport(begun: ImportStamp | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }

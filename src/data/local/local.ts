@@ -41,7 +41,7 @@ import {
   barsBetween,
   countedFacts,
   eventColumnsOf,
-  missingFactsOf,
+  missingFactsReason,
   outcomesAfter,
   performanceCounts,
   performancesAfter,
@@ -117,7 +117,8 @@ export class Local extends Cache implements Source, PricedSource {
       const entry = await this.store.ticker(ticker)
       if (entry === null) continue
       const sheets = usesFacts ? await this.store.sheets(ticker) : null
-      const missing = sheets !== null && countedFacts(sheets) === null ? missingFactsOf(field!, ticker, sheets) : null
+      const missing =
+        sheets !== null && countedFacts(sheets) === null ? missingFactsReason(field!, ticker, sheets) : null
       known.push({ ticker, first: entry.first, last: entry.last, missing })
     }
     return known
@@ -130,7 +131,8 @@ export class Local extends Cache implements Source, PricedSource {
       entitleAftermath(this.tier)
     }
     const showsOutcomes = outcomes !== undefined && planOf(this.tier).aftermath
-    for await (const found of this.findAll(query, showsOutcomes || base)) yield historyOf(found, showsOutcomes, base)
+    for await (const found of this.findAll(query, showsOutcomes || base))
+      yield historyOfFound(found, showsOutcomes, base)
   }
 
   async *bandPeriods(query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
@@ -191,8 +193,8 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
-/** The found events of a field as a history. @param outcomes whether to add later returns */
-function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
+/** Found events as a history. @param outcomes whether to add later returns @param withBase whether to add a baseline */
+function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, indexes, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query
   return {
@@ -204,17 +206,18 @@ function historyOf(foundEvents: FoundEvents, outcomes: boolean, withBase: boolea
     ...eventColumnsOf(view, indexes, plan.aftermath),
     contexts: context && Array.from(indexes, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
     outcomes: outcomes ? outcomesAfter(view, indexes) : null,
-    base: withBase ? readBaseline(view, query, rangeStart) : null,
+    base: withBase ? baselineOfQuery(view, query, rangeStart) : null,
     present: presentBand(view, rangeStart),
   }
 }
 
-function readBaseline(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
-  if (view.record === null) return baselineOf(view, new Int32Array())
-  return baselineOf(view, barsWithBand(barsBetween(view, query, rangeStart), view.record, view.bars))
+/** The baseline of a query: the returns after all bars between its dates on which the field has a band. */
+function baselineOfQuery(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
+  if (view.record === null) return baselineOfBars(view, new Int32Array())
+  return baselineOfBars(view, barsWithBand(barsBetween(view, query, rangeStart), view.record, view.bars))
 }
 
-/** The bars with a band among consecutive ones. @param bars the number of bars of the view */
+/** Those of some consecutive bars on which the field has a band. @param bars the number of bars of the view */
 function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: number): Int32Array {
   const { initialBar, gaps } = record
   // Nearly all fields have a band on every bar after their first one.
@@ -228,7 +231,7 @@ function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: nu
  * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
  * defined and the window is complete, with or without an event.
  */
-function baselineOf(view: View, bars: Int32Array): Baseline {
+function baselineOfBars(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const ended = windows.map(window => countBelow(bars, view.bars - window))
   const first = bars[0] ?? 0

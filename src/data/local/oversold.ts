@@ -162,8 +162,8 @@ const FUNDAMENTAL_FIELDS = ['valuation_zone', 'earnings_proximity', 'growth_zone
 const FIELDS_IN_FORCE = ['volume_ratio_band', 'trend_direction', 'accumulation_state', ...FUNDAMENTAL_FIELDS]
 
 /**
- * The recorded band of a field, as in `bands now`; all are read together on first use. Busy while an import still has
- * to derive it.
+ * Returns a function that reads a ticker's band in force by field; null without one. All fields are read together on
+ * first use. The function throws Busy for a field that an import still has to derive.
  */
 function bandsInForce(
   datedCache: Cache,
@@ -214,6 +214,7 @@ function chartFigures(low: OversoldDetails) {
   } satisfies Partial<OversoldFigures>
 }
 
+/** How rarely the RSI is this low; null where its history is too short. */
 function rarityOf({ rarity: { rank, size } }: OversoldDetails): Rarity | null {
   return rank < 0 ? null : RARITIES[zoneOfRank(rank, size, OVERSOLD_RULES.rarityCuts)]!
 }
@@ -230,8 +231,8 @@ function volumeContext(ratio: number): VolumeContext | null {
 }
 
 /**
- * From the support level up to the close. A level that is broken only as far as "reached" still counts as reached; once
- * it is broken further, no level below is known.
+ * How far the close is above the support level. A close just below it counts as at the level. null if the close is
+ * further below, as no lower level is known, or there is no level.
  */
 function supportDistance(close: number, level: number): Distance | null {
   const distanceShare = (close - level) / close
@@ -247,11 +248,12 @@ function recentStreaks({ panel, streaks }: OversoldDetails): Streak[] {
   return streaks.filter(({ to }) => to > first)
 }
 
+/** The lengths in bars of the recent streaks that have ended: of all but the last one. */
 function endedLengths(low: OversoldDetails): number[] {
   return recentStreaks(low).slice(0, -1).map(streakLength)
 }
 
-/** Changes of the zone within the lookback. */
+/** The number of changes of the RSI's zone within the lookback. */
 function recentFlips({ panel, changes }: OversoldDetails): number {
   const { days, timeframe } = panel.series
   return changes.bars.length - countUpTo(changes.bars, days.length - 1 - TIMEFRAMES[timeframe].flipsLookback)
@@ -282,7 +284,7 @@ function sortMatches(matches: readonly Match[], sortBy: OversoldQuery['sort_by']
 const MATCH_ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
   // The deeper band has the lower RSI.
   severity: (a, b) => roundRsi(a.rsi) - roundRsi(b.rsi),
-  days_oversold: (a, b) => daysOversold(b) - daysOversold(a),
+  days_oversold: (a, b) => lastStreakLength(b) - lastStreakLength(a),
   condition_percentile: byPercentile,
 }
 
@@ -291,7 +293,8 @@ function roundRsi(rsi: number): number {
   return Math.round(rsi * 1e8)
 }
 
-function daysOversold({ low }: Match): number {
+/** The length in bars of the present streak. */
+function lastStreakLength({ low }: Match): number {
   return streakLength(low.streaks.at(-1)!)
 }
 

@@ -31,7 +31,7 @@ class ColumnBuffer {
   }
 
   /** The value of a null in this column. */
-  get null(): number {
+  get nullValue(): number {
     if (this.isNumber) return Number.NaN
     return this.isText ? -1 : NULL_INTEGER
   }
@@ -63,7 +63,7 @@ export class RowGroup {
     this.#columnsByName = new Map(columns.map(column => [column.name, new ColumnBuffer(column)]))
   }
 
-  /** Adds rows of nulls. @returns the number of the first */
+  /** Adds rows of nulls, and returns the index of the first one. */
   addNulls(rows: number): number {
     const start = this.rows
     this.rows += rows
@@ -71,11 +71,12 @@ export class RowGroup {
     if (mustGrow) this.#capacity = Math.max(this.rows, 2 * this.#capacity, 4096)
     for (const column of this.#columnsByName.values()) {
       if (mustGrow) column.grow(this.#capacity)
-      column.values.fill(column.null, start, this.rows)
+      column.values.fill(column.nullValue, start, this.rows)
     }
     return start
   }
 
+  /** The column of a name, which must be one of the group. */
   column(name: string): ColumnBuffer {
     return this.#columnsByName.get(name)!
   }
@@ -151,7 +152,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
 }
 
 /** 1 for each row that has a value, 0 for a null. */
-function presenceLevels({ values, isNumber, null: nullValue }: ColumnBuffer, rows: number): Uint8Array {
+function presenceLevels({ values, isNumber, nullValue }: ColumnBuffer, rows: number): Uint8Array {
   const levels = new Uint8Array(rows)
   if (isNumber) for (let row = 0; row < rows; row++) levels[row] = Number.isNaN(values[row]!) ? 0 : 1
   else for (let row = 0; row < rows; row++) levels[row] = values[row] === nullValue ? 0 : 1
@@ -232,6 +233,7 @@ function minAndMax(values: Float64Array | Int32Array): { min: number; max: numbe
   return { min, max }
 }
 
+/** Writes a text to `page`, after its length in bytes. */
 function writeText(word: Uint8Array): void {
   page.writeInt32(word.length)
   page.append(word)
@@ -241,7 +243,7 @@ function writeNumbers(values: Float64Array | Int32Array): void {
   page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
 }
 
-/** Writes which rows have a value, preceded by the number of its bytes. */
+/** Writes to `page` which rows have a value, after the number of bytes that this takes. */
 function writeLevels(levels: Uint8Array): void {
   const start = page.length
   page.writeInt32(0)
@@ -250,7 +252,7 @@ function writeLevels(levels: Uint8Array): void {
 }
 
 /**
- * Writes values in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
+ * Writes values to `page` in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
  * @param width bits of a value
  */
 function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, width: number): void {
@@ -275,7 +277,7 @@ function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, wid
   if (packedFrom !== -1) writePackedGroups(values, packedFrom, length, width)
 }
 
-/** Writes values in groups of eight, `width` bits each. The last group is filled up with zeros. */
+/** Writes the values from..to to `page` in groups of eight, `width` bits each. Zeros fill the last group. */
 function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
   const groups = (to - from + 7) >> 3
   page.writeVarint(groups * 2 + 1)
@@ -335,7 +337,7 @@ export class ParquetFile {
 
   /** @returns the next bytes of the file */
   add({ bytes, ...group }: EncodedGroup): Uint8Array {
-    const bytesToWrite = this.#withMagic(bytes)
+    const bytesToWrite = this.#appendToFile(bytes)
     this.#groups.push({ start: this.#length - bytes.length, group })
     this.rows += group.rows
     return bytesToWrite
@@ -343,10 +345,11 @@ export class ParquetFile {
 
   /** @returns the last bytes of the file */
   end(): Uint8Array {
-    return this.#withMagic(this.#footer())
+    return this.#appendToFile(this.#footer())
   }
 
-  #withMagic(bytes: Uint8Array): Uint8Array {
+  /** Counts bytes as written, and returns them; the first ones are preceded by the magic of the format. */
+  #appendToFile(bytes: Uint8Array): Uint8Array {
     const next = this.#length === 0 ? Buffer.concat([MAGIC, bytes]) : bytes
     this.#length += next.length
     return next

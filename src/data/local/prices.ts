@@ -38,6 +38,7 @@ export class Prices {
     this.#delistings = new Delistings(cache)
   }
 
+  /** The bars of a series that were final on the day. Throws TierRestricted if the tier shows no later returns. */
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     entitleAftermath(this.#cache.tier)
     return (await this.#barsFromCache(ticker, timeframe, await this.#cache.today())).prices
@@ -67,6 +68,7 @@ export class Prices {
     }
   }
 
+  /** A sentence for each delisting that cannot be used. */
   get remarks(): readonly string[] {
     return this.#delistings.remarks
   }
@@ -102,7 +104,10 @@ export class Prices {
   }
 }
 
-/** Bands by bar together with the recorded events; bands before `from` are those of the last earlier event. */
+/**
+ * The bands by bar and the events of a field, as a study reads them.
+ * @param from the first bar in the tier's range: events before it are left out, except the last one in `earlier`
+ */
 function statesOf(
   { ticker, timeframe, bands, record, events, days, known, bars: to }: View,
   field: string,
@@ -183,14 +188,14 @@ class Delistings {
     this.#securities ??= this.#cache.store.securities()
     const { delisted, delisting_price, delisting_return } = (await this.#securities).get(ticker) ?? {}
     if (delisted === undefined || delisted > today) return null
-    const doubt = recordDoubt(delisted, daily.days.at(-1)!)
+    const doubt = whyRecordIsWrong(delisted, daily.days.at(-1)!)
     if (doubt !== null) return this.#addRemark(ticker, delisted, doubt)
     if (delisting_price !== undefined) return { day: delisted, price: delisting_price }
     if (delisting_return !== undefined) return { day: delisted, price: daily.close.at(-1)! * (1 + delisting_return) }
     return this.#addRemark(ticker, delisted, 'neither delisting_price nor delisting_return is known')
   }
 
-  /** Notes why a delisting cannot be used. */
+  /** Adds the remark why a delisting cannot be used; always returns null. */
   #addRemark(ticker: string, delisted: Day, why: string): null {
     this.#remarks.set(
       ticker,
@@ -204,7 +209,7 @@ class Delistings {
 const MAX_GAP_DAYS = 31
 
 /** Why a delisting cannot be right, given the last bar; null if it can. */
-function recordDoubt(delisted: Day, last: Day): string | null {
+function whyRecordIsWrong(delisted: Day, last: Day): string | null {
   if (last > delisted) return `it has bars up to ${formatDay(last)}`
   return delisted - last > MAX_GAP_DAYS ? `its bars end with ${formatDay(last)} already` : null
 }

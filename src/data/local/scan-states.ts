@@ -216,6 +216,7 @@ export function streakLength({ from, to }: Streak): number {
   return to - from
 }
 
+/** Whether a band is oversold or deep_oversold. */
 export function isOversold(band: string): band is Severity {
   return (SEVERITIES as readonly string[]).includes(band)
 }
@@ -282,6 +283,7 @@ export function sectorOf({ security }: Pick<ListedTicker, 'security'>): string |
   return security?.sector?.trim() || null
 }
 
+/** The tier of a ticker's market capitalisation; null if that is unknown. */
 export function marketCapTierOf({ security }: ListedTicker): MarketCapTier | null {
   const cap = security?.market_cap ?? null
   if (cap === null) return null
@@ -295,12 +297,13 @@ export async function assetClassOf(listed: ListedTicker, store: Store, date: Day
   return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
 }
 
+/** Whether any fact about a ticker was known by a day. */
 async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolean> {
   const known = factsKnownBy(factsOf(await store.sheets(ticker)), date)
   return Object.values(known).some(records => records.length > 0)
 }
 
-/** The place of a tier among all; an unknown one is below all. */
+/** The rank of a tier of market capitalisation, from 0; -1 for an unknown one. */
 function tierRank(tier: MarketCapTier | null): number {
   return tier === null ? -1 : MARKET_CAP_TIERS.indexOf(tier)
 }

@@ -217,6 +217,7 @@ class Rows {
     this.#signal?.throwIfAborted()
   }
 
+  /** A price or the volume of a ticker's last bar. */
   async #price({ listed }: Row, name: string): Promise<number | null> {
     const series = await this.#local.series(listed.entry.ticker, this.#query.timeframe)
     return barOf(series, series.days.length - 1)[name as (typeof BAR_FIGURES)[number]]
@@ -227,13 +228,13 @@ class Rows {
     const { sort = { name: 'ticker', field: null }, order } = this.#query
     const sign = order === 'asc' ? 1 : -1
     const ranked: { row: Row; rank: Value }[] = []
-    for (const row of rows) ranked.push({ row, rank: this.#rank(await this.value(row, sort), sort) })
+    for (const row of rows) ranked.push({ row, rank: this.#sortValue(await this.value(row, sort), sort) })
     ranked.sort((a, b) => compare(a.rank, b.rank, sign) || compare(tickerOf(a.row), tickerOf(b.row), 1))
     return ranked.map(({ row }) => row)
   }
 
-  /** The value to sort by: for a word of a vocabulary its place there. */
-  #rank(value: Value, { name, field }: SearchColumn): Value {
+  /** What to sort a value by: the index of a word in the vocabulary of its column, otherwise the value itself. */
+  #sortValue(value: Value, { name, field }: SearchColumn): Value {
     const words = field === null ? OWN_COLUMNS[name]!.values : this.#local.field(field).bands
     return value === null || words === undefined ? value : words.indexOf(String(value))
   }
@@ -245,6 +246,7 @@ const FIELD_FOR_DATES = 'rsi_zone'
 /** The number of tickers to read before other work of this process may run. */
 const TICKERS_PER_TURN = 64
 
+/** Whether a column is a price or the volume. */
 function isPrice(name: string): boolean {
   return OWN_COLUMNS[name]?.category === PRICES
 }

@@ -100,7 +100,7 @@ export function companyAsOf(
   const barsUpToDay = barsAt(timeframe, firstBars(daily, countUpTo(daily.days, day)), entry.assetClass)
   const series = firstBars(barsUpToDay, barsKnownBy(barsUpToDay, day))
   if (facts === null) return { series, facts }
-  return { series, facts: factsAsOf(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
+  return { series, facts: factsKnownOn(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }
 
 /**
@@ -109,7 +109,7 @@ export function companyAsOf(
  *
  * @param last date of the last bar: splits count up to it
  */
-function factsAsOf(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
+function factsKnownOn(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
   const known = factsKnownBy(facts, day)
   const splits = known.splits.filter(({ ex_date }) => ex_date <= last)
   return { ...known, splits, reports: known.reports.map(report => divideByLaterSplits(report, basis, last)) }

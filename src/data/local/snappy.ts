@@ -12,7 +12,7 @@ export function maxCompressedSize(length: number): number {
 }
 
 /**
- * Compresses the first bytes of an input into `out`.
+ * Compresses the first `length` bytes of an input into `out`.
  * @param out at least `maxCompressedSize` bytes long
  * @returns the bytes written
  */
@@ -50,6 +50,7 @@ export function compressInto(input: Uint8Array, length: number, out: Uint8Array)
   return writeLiteral(input, emitted, length, out, at)
 }
 
+/** The four bytes at a position, as an integer. */
 function readWord(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }

@@ -40,7 +40,10 @@ export async function tickerSummary(local: Local, query: SnapshotQuery): Promise
   return { ...identity, ...snapshotRange(series, range, snapshotOn), ...omittedKey }
 }
 
-/** The chosen fields of the tier. A named field above the tier is refused; a section leaves it out. */
+/**
+ * The fields of a query that the tier has. Throws TierRestricted for a field above the tier if the query names it. A
+ * section leaves such a field out, and is refused only if all its fields are above the tier.
+ */
 function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
   const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || wantsMetaOf(name, places))
   const granted = wanted.filter(field => {
@@ -162,18 +165,19 @@ function metaAt(view: View, t: number): BandMeta | null {
 }
 
 /**
- * The snapshots of several bars: the first ones of a range, or some that are spread evenly.
- * @param at makes a snapshot
+ * The keys of an answer about several bars. They are the first `limit` bars of a range after `offset`, or bars spread
+ * evenly over it.
+ * @param snapshotOn makes the snapshot of a bar
  */
 function snapshotRange(
   { days }: Series,
   { start, end, limit, offset, even }: SnapshotRange,
-  at: (t: number) => Snapshot,
+  snapshotOn: (t: number) => Snapshot,
 ) {
   const from = countBelow(days, start)
   const total = Math.max(0, (end === undefined ? days.length : countUpTo(days, end)) - from)
-  const left = Math.max(0, total - offset)
-  const rows = Math.min(limit, left)
+  const rowsAfterOffset = Math.max(0, total - offset)
+  const rows = Math.min(limit, rowsAfterOffset)
   // The first and the last bar are among those that are spread evenly.
   const step = even && rows > 1 ? (total - 1) / (rows - 1) : 1
   const indexes = Array.from({ length: rows }, (_, i) => from + offset + Math.round(i * step))
@@ -182,7 +186,7 @@ function snapshotRange(
     end: dateOf(end),
     row_count: rows,
     total_rows: total,
-    has_more: !even && left > rows,
-    snapshots: indexes.map(at),
+    has_more: !even && rowsAfterOffset > rows,
+    snapshots: indexes.map(snapshotOn),
   }
 }

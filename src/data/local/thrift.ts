@@ -9,6 +9,7 @@ export class Bytes {
     this.view = new DataView(this.bytes.buffer)
   }
 
+  /** Makes room for `more` bytes at the end. */
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return
     const bytes = new Uint8Array(2 * (this.length + more))
@@ -28,7 +29,7 @@ export class Bytes {
     this.length += 4
   }
 
-  /** A whole number of up to 53 bits. */
+  /** Writes a whole number of 0 or more, up to 53 bits: seven bits a byte, lowest first. */
   writeVarint(value: number): void {
     this.reserve(8)
     let rest = value
@@ -57,12 +58,13 @@ const STRUCT = 12
 /** Writes a struct in the compact protocol of Thrift, in which Parquet describes pages and files. */
 export class Thrift {
   readonly #out: Bytes
-  #field = 0
+  #lastField = 0
 
   constructor(out: Bytes) {
     this.#out = out
   }
 
+  /** Writes a field with an integer of 0 or more, which the protocol doubles (zigzag). */
   writeInteger(field: number, value: number, type = I32): void {
     this.#startField(field, type)
     this.#out.writeVarint(value * 2)
@@ -101,17 +103,18 @@ export class Thrift {
     for (const [i, item] of items.entries()) this.#writeFields(() => write(item, i))
   }
 
+  /** Writes the end of a struct. */
   endStruct(): void {
     this.#out.writeByte(0)
   }
 
   /** Writes a struct within a struct: its field numbers begin again at 0. */
   #writeFields(write: () => void): void {
-    const field = this.#field
-    this.#field = 0
+    const field = this.#lastField
+    this.#lastField = 0
     write()
     this.endStruct()
-    this.#field = field
+    this.#lastField = field
   }
 
   #writeBytes(value: Uint8Array): void {
@@ -119,14 +122,16 @@ export class Thrift {
     this.#out.append(value)
   }
 
+  /** Writes the head of a field with a list of `length` values of a type. */
   #startList(field: number, type: number, length: number): void {
     this.#startField(field, LIST)
     this.#out.writeByte((Math.min(length, 15) << 4) | type)
     if (length > 14) this.#out.writeVarint(length)
   }
 
+  /** Writes the head of a field: its number as the difference to the last one, and its type. */
   #startField(field: number, type: number): void {
-    this.#out.writeByte(((field - this.#field) << 4) | type)
-    this.#field = field
+    this.#out.writeByte(((field - this.#lastField) << 4) | type)
+    this.#lastField = field
   }
 }

@@ -43,8 +43,10 @@ export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOW
   const { close } = await cache.series(ticker, timeframe)
   const marked = new Set(eventIndexes.map(i => view.record!.bars[i]!))
   // The band in force continues over bars without a band.
-  const inForce = view.record && bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
-  const between = barsBetween(view, query, rangeStart)
+  const codes = view.record === null ? null : bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
+  const bandInForce = (t: number): string | null => (codes === null ? null : (view.bands[codes[t]!] ?? null))
+  const allBars = barsBetween(view, query, rangeStart)
+  const bars = query.after === undefined ? allBars.slice(-maxBars) : allBars
   return {
     schema: 'bands.show/1',
     ticker,
@@ -54,10 +56,10 @@ export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOW
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: Array.from(query.after === undefined ? between.slice(-maxBars) : between, t => ({
+    bars: Array.from(bars, t => ({
       date: formatDay(view.days[t]!),
       close: close[t]!,
-      band: (inForce && view.bands[inForce[t]!]) ?? null,
+      band: bandInForce(t),
       event: marked.has(t),
     })),
   }

@@ -56,7 +56,7 @@ export function viewOf(
   return { ticker, importedAt, timeframe, bands, bars, days, known, events, record, outcomes }
 }
 
-/** How many events of the view were on or before a day. */
+/** The number of the view's events on or before a day. */
 export function eventsUpTo(view: View, day: Day): number {
   const { record, days, events } = view
   return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
@@ -267,7 +267,7 @@ export function matchingEvents(
   return Int32Array.from(matching)
 }
 
-/** The bars of the view between the query's dates, which are excluded. @param rangeStart bars lie after this day */
+/** The numbers of the bars between the query's dates, which are excluded. @param rangeStart bars lie after this day */
 export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): Int32Array {
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   return numbersBetween(from, Math.min(bars, before === undefined ? bars : countBelow(days, before)))
@@ -278,25 +278,26 @@ export function barsBetween({ days, bars }: View, { after, before }: HistoryQuer
  * loaded facts. A ticker without an asset class counts as a stock when it has facts.
  */
 export function countedFacts(sheets: FactSheets): Facts | null {
-  if (!isStock(securityOf(sheets))) return null
+  if (!mayBeStock(securityOf(sheets))) return null
   const facts = factsOf(sheets)
   return Object.values(facts).some(records => records.length > 0) ? facts : null
 }
 
 /** Why no fundamental field can have data for a ticker. */
-export function missingFactsOf(field: string, ticker: string, sheets: FactSheets): Words {
+export function missingFactsReason(field: string, ticker: string, sheets: FactSheets): Words {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
   const reason = `${field} uses dated facts, and none are loaded for ${ticker}`
   return sentence`${reason}; ${remedy('import', ['FILE'])} loads them`
 }
 
-function isStock(security: Security | null): boolean {
+/** Whether a security is a stock, or of unknown class. */
+function mayBeStock(security: Security | null): boolean {
   return security?.asset_class == null || security.asset_class === 'stock'
 }
 
 /** The key of a stock's sector, regardless of case and outer blanks; null if it is unknown, or for crypto and funds. */
 export function sectorKey(security: Security | null | undefined): string | null {
-  if (security?.sector == null || !isStock(security)) return null
+  if (security?.sector == null || !mayBeStock(security)) return null
   return security.sector.trim().toLowerCase()
 }

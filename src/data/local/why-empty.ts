@@ -9,7 +9,7 @@ import {
   bandEnteredBy,
   countedFacts,
   matchingEvents,
-  missingFactsOf,
+  missingFactsReason,
   NO_EXTRA_VIEWS,
   periodAt,
   type View,
@@ -25,14 +25,14 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { first, last } = await cache.entry(ticker)
   const current = periodAt(view, view.bars - 1)
   // A condition may be known although a field that it names is not.
-  const missing = isCondition(field) && current !== null ? null : await missingFacts(cache, ticker, field)
+  const missing = isCondition(field) && current !== null ? null : await missingFactsOfField(cache, ticker, field)
   if (missing !== null) return { code: 'no_facts', missing }
   if (first > today) return { code: 'not_begun', as_of: today }
   if (current === null)
     return {
       code: 'no_band_yet',
       bars: view.bars,
-      missing: await missingForBand(cache, query, view.bars),
+      missing: await whatBandLacks(cache, query, view.bars),
       as_of: today,
     }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
@@ -61,43 +61,45 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
 /** Why no event matches although the query's dates have bars: band, dates, condition or context. */
 async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
-  const { after: _after, before: _before, context: other, ...anytime } = query
-  const inRange = matchingEvents(view, anytime, rangeStart, NO_EXTRA_VIEWS)
+  // The query is relaxed: first by dates, then by bands.
+  const { after: _after, before: _before, context: other, ...withoutDates } = query
+  const inRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
   if (inRange.length === 0) {
-    const { bands: _bands, ...anything } = anytime
-    const seen = bandsEntered(view, matchingEvents(view, anything, rangeStart, NO_EXTRA_VIEWS))
+    const { bands: _bands, ...withoutBands } = withoutDates
+    const seen = bandsEntered(view, matchingEvents(view, withoutBands, rangeStart, NO_EXTRA_VIEWS))
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
-  const { context: _context, ...dated } = query
-  const inDates = matchingEvents(view, dated, rangeStart, NO_EXTRA_VIEWS)
+  const { context: _context, ...withoutContext } = query
+  const inDates = matchingEvents(view, withoutContext, rangeStart, NO_EXTRA_VIEWS)
   if (inDates.length === 0 || (context === null && when === null)) {
     const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
-    return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
+    return { code: 'outside_dates', events: days.length, nearest: dayNearestTo(days, from, to) }
   }
   const bars = Array.from(inDates, i => view.record!.bars[i]!)
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
-  const missing = await missingFacts(cache, other!.ticker, other!.field)
+  const missing = await missingFactsOfField(cache, other!.ticker, other!.field)
   if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
   return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
 }
 
-function bandsEntered({ record, bands }: View, found: Int32Array): string[] {
-  const entered = new Set(found.map(i => record!.bands[i]!))
+/** The bands that some events enter, in the order of the vocabulary. @param events their numbers */
+function bandsEntered({ record, bands }: View, events: Int32Array): string[] {
+  const entered = new Set(events.map(i => record!.bands[i]!))
   return bands.filter((_, code) => entered.has(code))
 }
 
-/** The day outside some dates that is nearest to them. */
-function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
+/** The day that is nearest to the days from..to. @param days at least one; all are outside from..to */
+function dayNearestTo(days: readonly Day[], from: Day, to: Day): Day {
   const distance = (day: Day): number => Math.max(from - day, day - to)
   return days.reduce((nearest, day) => (distance(day) < distance(nearest) ? day : nearest))
 }
 
-/** The data that a field needs to have a band on any bar of a ticker; null if it has no short description. */
-async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
+/** What a ticker has too little of for a band of a field: bars or volumes. null if neither is the cause. */
+async function whatBandLacks(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
   const field = cache.field(name)
   if (isRuled(field)) return null
   const panel = await cache.panel(ticker, timeframe, [field])
@@ -106,17 +108,20 @@ async function missingForBand(cache: Cache, { ticker, timeframe, field: name }: 
   return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
 }
 
-/** Why a field can have no band for lack of facts; for a condition, why its first such subject cannot. null: it can. */
-async function missingFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
+/**
+ * Why a field can have no band, because a ticker has no facts; null if it can have one. A condition has the reason of
+ * the first field in it that cannot.
+ */
+async function missingFactsOfField(cache: Cache, ticker: string, field: string): Promise<Words | null> {
   const wanted = cache.field(field)
   if (wanted.needs === 'bars') return null
   if (isRuled(wanted)) {
     for (const subject of wanted.subjects) {
-      const missing: Words | null = await missingFacts(cache, subject.ticker ?? ticker, subject.field)
+      const missing: Words | null = await missingFactsOfField(cache, subject.ticker ?? ticker, subject.field)
       if (missing !== null) return missing
     }
     return null
   }
   const sheets = await cache.store.sheets(ticker)
-  return countedFacts(sheets) === null ? missingFactsOf(field, ticker, sheets) : null
+  return countedFacts(sheets) === null ? missingFactsReason(field, ticker, sheets) : null
 }

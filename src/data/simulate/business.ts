@@ -27,7 +27,11 @@ const SECTORS = [
 /** The constant properties of one company, besides its bars. */
 export type Business = ReturnType<typeof drawBusiness>
 
-/** The company of a ticker's number; `volume` is the usual number of shares traded on a day. */
+/**
+ * Draws the company of a simulated ticker.
+ * @param index the number of the ticker, from 1
+ * @param volume its usual number of shares traded on a day
+ */
 export function drawBusiness(random: Random, index: number, volume: number) {
   const sector = SECTORS[Math.floor((index - 1) / SECTOR_BLOCK) % SECTORS.length]!
   const growth = sector.growth + 0.007 * random.normal()
@@ -71,6 +75,7 @@ export function drawBusiness(random: Random, index: number, volume: number) {
   }
 }
 
+/** The factors of revenue in the four quarters of a year, of mean 1. */
 function drawSeasons(random: Random): number[] {
   const strength = random.uniform() < 0.3 ? 0.15 : 0.03
   const raw = [0, 0, 0, 0].map(() => Math.exp(strength * random.normal()))
@@ -144,7 +149,7 @@ export class Prices {
   /** By weeks before the first bar, from 0. */
   readonly #past: Float64Array
 
-  /** @param price before the first bar */
+  /** @param price the price before the first bar, to which the simulated past leads */
   constructor(bars: Series, price: number, random: Random) {
     this.#bars = bars
     this.first = bars.days[0]!
@@ -184,6 +189,7 @@ export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32
   return days
 }
 
+/** The days of a year on which exchanges are closed. */
 function holidaysOf(year: number): ReadonlySet<Day> {
   return new Set([
     observedHoliday(dayOf(year, 1, 1)!),

@@ -54,11 +54,11 @@ export function companyFacts({ ticker, index, bars, company, root }: Simulated):
   }
   const { last } = prices
   const facts: TickerFacts[] = [
-    { ticker, kind: 'reports', records: knownInOrder(history.reports, report => report.known, last) },
-    { ticker, kind: 'earnings', records: knownInOrder(history.earnings, result => result.report_date, last) },
-    { ticker, kind: 'schedule', records: knownInOrder(history.schedule, record => record.known, last) },
+    { ticker, kind: 'reports', records: sortedKnownRecords(history.reports, report => report.known, last) },
+    { ticker, kind: 'earnings', records: sortedKnownRecords(history.earnings, result => result.report_date, last) },
+    { ticker, kind: 'schedule', records: sortedKnownRecords(history.schedule, record => record.known, last) },
     { ticker, kind: 'ratings', records: drawRatings(business, prices, stream(RATINGS)) },
-    { ticker, kind: 'insiders', records: knownInOrder(history.insiders, trade => trade.known, last) },
+    { ticker, kind: 'insiders', records: sortedKnownRecords(history.insiders, trade => trade.known, last) },
     { ticker, kind: 'securities', records: [security] },
   ]
   return facts.filter(({ records }) => records.length > 0)
@@ -89,8 +89,10 @@ interface CompanyHistory {
   shares: number
 }
 
-/** Draws the quarters of a company up to its last bar, and the announcement of the next one. */
-
+/**
+ * Draws the quarters of a company up to its last bar, and the announcement of the next one.
+ * @param stream the random numbers of a purpose and a quarter
+ */
 function drawHistory(
   business: Business,
   prices: Prices,
@@ -111,8 +113,8 @@ function drawHistory(
   }
 }
 
-/** The records known by the last bar, sorted by known day; ties keep their order. */
-function knownInOrder<T>(records: readonly T[], known: (record: T) => number, last: number): T[] {
+/** The records known by the day `last`, sorted by the day they became known; ties keep their order. */
+function sortedKnownRecords<T>(records: readonly T[], known: (record: T) => number, last: number): T[] {
   return records.filter(record => known(record) <= last).sort((a, b) => known(a) - known(b))
 }
 
@@ -179,11 +181,12 @@ class CompanyFigures {
     return random
   }
 
+  /** Draws the report of the quarter that the business is in, later corrections of it, and the number of shares. */
   #drawFigures({ number, season, end, reported, session }: Quarter, random: Random) {
     const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: atFirst } = this.#business
     const quarter = seasons[season]! / pe / 4
     const usual = quarter * Math.exp(this.#logWorth)
-    const shares = atFirst * Math.exp(this.#grownBy(number))
+    const shares = atFirst * Math.exp(this.#logGrowthOfShares(number))
     const actual = usual * (1 + leverage * this.#cycle + this.#margin)
     const sales = Math.exp(this.#logSales + this.#cycle + REVENUE_NOISE * random.normal())
     const revenue = (quarter / margin) * shares * sales
@@ -205,7 +208,7 @@ class CompanyFigures {
   }
 
   /** Log growth of the number of shares up to a quarter. */
-  #grownBy(number: number): number {
+  #logGrowthOfShares(number: number): number {
     const age = number + QUARTERS_BEFORE + SETTLING_QUARTERS
     return this.#business.growth * FADING_QUARTERS * (1 - Math.exp(-age / FADING_QUARTERS))
   }
@@ -353,6 +356,7 @@ function drawWait(analysts: number, random: Random): number {
   return Math.ceil((-Math.log(1 - random.uniform()) * DAYS_PER_OPINION) / analysts)
 }
 
+/** The number of analysts with each opinion, from 5 (strong buy) to 1 (strong sell). */
 function countOpinions(opinions: readonly number[], known: Day, session: 'pre' | 'post'): RatingCounts {
   const count = (opinion: number): number => opinions.filter(other => other === opinion).length
   return { known, session, strong_buy: count(5), buy: count(4), hold: count(3), sell: count(2), strong_sell: count(1) }

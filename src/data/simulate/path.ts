@@ -32,7 +32,7 @@ export class Market {
     this.spread = new Float64Array(bars)
     const shocks = new Shocks(random, MARKET_CLUSTERING)
     for (let i = 0; i < bars; i++) {
-      shocks.next()
+      shocks.drawNext()
       this.shock[i] = MARKET_SPREAD * shocks.shock
       this.spread[i] = MARKET_SPREAD * shocks.spread
     }
@@ -58,18 +58,18 @@ export function drawCompany(random: Random) {
  * Fills the columns of a series from a company's own shocks and the market's. Each day's draws from `random` do not
  * depend on later days, so a longer series begins with the shorter one.
  */
-export function writeBars(bars: Series, company: Company, market: Market, random: Random): void {
+export function fillBars(bars: Series, company: Company, market: Market, random: Random): void {
   const shocks = new Shocks(random, COMPANY_CLUSTERING)
   const usual = company.beta ** 2 * MARKET_SPREAD ** 2 + company.spread ** 2
   let log = Math.log(company.price)
   let mood = (VOLUME_DRIFT / Math.sqrt(1 - VOLUME_MEMORY ** 2)) * random.normal()
   for (let i = 0; i < bars.days.length; i++) {
-    shocks.next()
+    shocks.drawNext()
     const variance = (company.beta * market.spread[i]!) ** 2 + (company.spread * shocks.spread) ** 2
     // Half the day's variance off the log return keeps the expected simple return the same in calm and in wild times.
     const drift = company.beta * MARKET_GROWTH - variance / 2 + pullToUsualPrices(log)
     const change = drift + company.beta * market.shock[i]! + company.spread * shocks.shock
-    writePrices(bars, i, log, change, variance, random)
+    fillPrices(bars, i, log, change, variance, random)
     log += change
     mood = VOLUME_MEMORY * mood + VOLUME_DRIFT * random.normal()
     const busy = VOLUME_ON_VARIANCE * Math.log(variance / usual) + VOLUME_NOISE * random.normal()
@@ -78,11 +78,12 @@ export function writeBars(bars: Series, company: Company, market: Market, random
 }
 
 /**
- * One bar around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over the
- * day.
- * High and low are the exact extremes of the bridge from open to close (each on its own).
+ * Fills bar `i` around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over
+ * the day. High and low are the exact extremes of the bridge from open to close (each on its own).
+ * @param log the logarithm of the close before
+ * @param change the log return from that close to this one, and `variance` its variance
  */
-function writePrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
+function fillPrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
   const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
   const session = change - gap
   const above = drawBridgeMaximum(session, (1 - OVERNIGHT) * variance, random)
@@ -106,6 +107,7 @@ function widenRange({ open, high, low, close }: Series, i: number): void {
   low[i] = Math.min(open[i]!, low[i]!, close[i]!)
 }
 
+/** A price in whole cents, at least one. */
 function toCents(price: number): number {
   return Math.max(1, Math.round(price * 100)) / 100
 }
@@ -155,7 +157,8 @@ class Shocks {
     this.#variance = Math.exp(0.5 * random.normal() - 0.125)
   }
 
-  next(): void {
+  /** Draws the next day: sets `shock` and `spread`. */
+  drawNext(): void {
     const { reaction, fallReaction, persistence } = this.#clustering
     const activity = Math.exp(ACTIVITY_SPREAD * this.#random.normal() - ACTIVITY_SPREAD ** 2)
     this.spread = Math.sqrt(this.#variance) * activity

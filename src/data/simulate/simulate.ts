@@ -9,30 +9,31 @@ import { Random } from '../../core/statistics/random.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { sessionsUpTo } from './business.js'
 import { coinFacts, companyFacts } from './facts.js'
-import { drawCompany, Market, writeBars } from './path.js'
+import { drawCompany, fillBars, Market } from './path.js'
 
 /** The first line of a file of one kind of records (`reports.csv`), with its line feed. */
 export function factHeader(kind: FactKind): string {
-  return `${['ticker', ...columnsOf(kind).map(column => column.name)].join(',')}\n`
+  return `${['ticker', ...simulatedColumns(kind).map(column => column.name)].join(',')}\n`
 }
 
 /** The lines of one ticker's records of one kind: dates YYYY-MM-DD, an unknown value empty; no text needs quotes. */
 export function factRows({ ticker, kind, records }: TickerFacts): string {
-  const columns = columnsOf(kind)
+  const columns = simulatedColumns(kind)
   let text = ''
   for (const record of records) {
     const values = Object(record) as Record<string, string | number | null | undefined>
-    text += `${[ticker, ...columns.map(column => cell(values[column.name], column))].join(',')}\n`
+    text += `${[ticker, ...columns.map(column => factCell(values[column.name], column))].join(',')}\n`
   }
   return text
 }
 
-/** Simulated tickers are never delisted: the columns for that stay out of their files. */
-function columnsOf(kind: FactKind): FactColumn[] {
+/** The columns of one kind of facts in simulated files: without those of delisted tickers, as none is delisted. */
+function simulatedColumns(kind: FactKind): FactColumn[] {
   return FACT_COLUMNS[kind].filter(({ rare }) => rare !== true)
 }
 
-function cell(value: string | number | null | undefined, { holds }: FactColumn): string {
+/** A value as the field of a file: dates as YYYY-MM-DD, an unknown value empty. */
+function factCell(value: string | number | null | undefined, { holds }: FactColumn): string {
   if (value === null || value === undefined) return ''
   return holds === 'date' ? formatDay(Number(value)) : String(value)
 }
@@ -73,13 +74,13 @@ export interface SimulatedTicker {
  * same with or without facts.
  */
 export function simulatedTicker(index: number, options: SimulateOptions): SimulatedTicker {
-  return simulate(index, worldOf(options))
+  return simulateTicker(index, drawWorld(options))
 }
 
 /** The `count` tickers in order, from number 1 on. They share one `days` column. */
 export function* simulatedTickers(options: SimulateOptions): Generator<SimulatedTicker> {
-  const world = worldOf(options)
-  for (let index = 1; index <= options.count; index++) yield simulate(index, world)
+  const world = drawWorld(options)
+  for (let index = 1; index <= options.count; index++) yield simulateTicker(index, world)
 }
 
 /** The bars of a set of tickers as CSV text, in chunks: the header, then one chunk for each ticker. */
@@ -88,7 +89,7 @@ export function* barsToCsv(tickers: Iterable<SimulatedTicker>): Generator<string
   let dates: string[] | null = null
   for (const { ticker, bars } of tickers) {
     dates ??= Array.from(bars.days, formatDay)
-    yield rowsOf(ticker, dates, bars)
+    yield csvRows(ticker, dates, bars)
   }
 }
 
@@ -105,7 +106,8 @@ interface World {
   market: Market
 }
 
-function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World {
+/** The random streams, the sessions and the market that all tickers of a seed share. */
+function drawWorld({ seed, bars, end, sevenDays = false }: SimulateOptions): World {
   // Streams use a derived word of the seed, because the streams of seeds 1 and 2 themselves are equal in another order.
   const root = new Random(seed).word()
   return {
@@ -117,11 +119,12 @@ function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World
   }
 }
 
-function simulate(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
+/** The simulated ticker of a number in a world. */
+function simulateTicker(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
   const random = Random.stream(root, index)
   const bars: Series = { ...emptySeries('daily', days.length), days, known: days }
   const company = drawCompany(random)
-  writeBars(bars, company, market, random)
+  fillBars(bars, company, market, random)
   const ticker = `SIM${String(index).padStart(4, '0')}`
   const makeFacts = (): TickerFacts[] => {
     if (sevenDays) return coinFacts({ ticker, index })
@@ -138,18 +141,19 @@ function simulate(index: number, { root, factsRoot, days, sevenDays, market }: W
   }
 }
 
-function rowsOf(ticker: string, dates: readonly string[], { open, high, low, close, volume }: Series): string {
+/** The bars of one ticker as lines of a CSV file. @param dates the date of each bar */
+function csvRows(ticker: string, dates: readonly string[], { open, high, low, close, volume }: Series): string {
   let text = ''
   for (const [i, date] of dates.entries()) {
-    const prices = `${cents(open[i]!)},${cents(high[i]!)},${cents(low[i]!)},${cents(close[i]!)}`
+    const prices = `${centsText(open[i]!)},${centsText(high[i]!)},${centsText(low[i]!)},${centsText(close[i]!)}`
     text += `${ticker},${date},${prices},${volume[i]!}\n`
   }
   return text
 }
 
 /** A price with two decimals; several times faster than toFixed, which matters in files of millions of prices. */
-function cents(price: number): string {
-  const all = Math.round(price * 100)
-  const rest = all % 100
-  return `${(all - rest) / 100}.${rest < 10 ? '0' : ''}${rest}`
+function centsText(price: number): string {
+  const totalCents = Math.round(price * 100)
+  const cents = totalCents % 100
+  return `${(totalCents - cents) / 100}.${cents < 10 ? '0' : ''}${cents}`
 }

@@ -22,12 +22,12 @@ const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
  * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
  */
 export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
-  const recorded = cachedRecorded(store, maxBytes)
+  const recorded = cachedSeriesReads(store, maxBytes)
   // The newest day is cached because finding it may read bars.
-  const newestDay = cachedLast(store, (upTo?: Day) => store.newestDay(upTo))
-  const tickers = cachedLast(store, () => store.tickers())
-  const securities = cachedLast(store, () => store.securities())
-  const has = cachedHas(store.pages)
+  const newestDay = cachedLastResult(store, (upTo?: Day) => store.newestDay(upTo))
+  const tickers = cachedLastResult(store, () => store.tickers())
+  const securities = cachedLastResult(store, () => store.securities())
+  const has = cachedPageChecks(store.pages)
   const readVersion = oncePerQuestion(() => store.version())
   return withOverrides<Store>(store, {
     recorded: (...query) => recorded(readVersion, ...query),
@@ -53,8 +53,8 @@ export function withOverrides<T extends object>(thing: T, overrides: Partial<T>)
 type ReadVersion = () => Promise<string>
 
 /**
- * Reads the version only once within VERSION_LIFE_MS. A question needs it several times within microseconds, and
- * reading it costs more than searching. No commit is as fast.
+ * Returns a function that reads the version at most once in VERSION_LIFE_MS. A question needs it several times within
+ * microseconds, and reading it costs more than searching. No commit is as fast.
  */
 function oncePerQuestion(version: ReadVersion): ReadVersion {
   let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }
@@ -68,8 +68,8 @@ function oncePerQuestion(version: ReadVersion): ReadVersion {
 
 const VERSION_LIFE_MS = 0.01
 
-/** Caches which tickers have pages: every question checks that first. */
-function cachedHas(pages: PageStore): (readVersion: ReadVersion, ticker: string) => Promise<boolean> {
+/** Returns a function that says whether a ticker has pages, from memory if it is known: every question checks that. */
+function cachedPageChecks(pages: PageStore): (readVersion: ReadVersion, ticker: string) => Promise<boolean> {
   let cached = { version: '', tickers: new Map<string, boolean>() }
   return async (readVersion, ticker) => {
     const version = await readVersion()
@@ -86,8 +86,8 @@ function cachedHas(pages: PageStore): (readVersion: ReadVersion, ticker: string)
 
 const MAX_CACHED_TICKERS = 100_000
 
-/** Caches the result of the last read, finished or not, until something is written or the query changes. */
-function cachedLast<Query, Result>(
+/** Returns `read` with a cache for its last result, finished or not, until something is written or the query changes. */
+function cachedLastResult<Query, Result>(
   store: Store,
   read: (query?: Query) => Promise<Result>,
 ): (readVersion: ReadVersion, query?: Query) => Promise<Result> {
@@ -109,8 +109,8 @@ function cachedLast<Query, Result>(
   }
 }
 
-/** Reads a series as the store does; from memory if it is unchanged. */
-function cachedRecorded(
+/** Returns a function that reads a series as the store does, but from memory if it is unchanged. */
+function cachedSeriesReads(
   store: Store,
   maxBytes: number,
 ): (readVersion: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
@@ -151,7 +151,7 @@ function cachedRecorded(
   /** One field of a series from the cache; null if it is not cached or out of date. */
   const cachedField = async (version: string, ...query: Parameters<Store['recorded']>): Promise<Recorded | null> => {
     const [ticker, timeframe, field] = query
-    const name = nameOf({ ticker, timeframe })
+    const name = seriesKeyText({ ticker, timeframe })
     const series = cache.get(name)
     const record = series?.fields.get(field)
     if (series === undefined || record === undefined) return null
@@ -173,19 +173,20 @@ function cachedRecorded(
 
   return async (readVersion, ...query) => {
     const version = await readVersion()
-    const recalled = await cachedField(version, ...query)
-    if (recalled !== null) return recalled
+    const fromCache = await cachedField(version, ...query)
+    if (fromCache !== null) return fromCache
     const [ticker, timeframe, field] = query
     const found = await store.recorded(...query)
     const stamp = await store.stamp(ticker, timeframe)
     // Data read during a write may be older or newer than the stamp: not cached.
     if (found !== null && stamp !== null && (await store.version()) === version)
-      addField(nameOf({ ticker, timeframe }), field, found, stamp, version)
+      addField(seriesKeyText({ ticker, timeframe }), field, found, stamp, version)
     return found
   }
 }
 
-export function nameOf({ ticker, timeframe }: SeriesName): string {
+/** The key of a series in a map. */
+export function seriesKeyText({ ticker, timeframe }: SeriesName): string {
   return `${timeframe} ${ticker}`
 }
 
@@ -195,6 +196,7 @@ export function sharedBytes({ calendar, outcomes }: Pick<Recorded, 'calendar' | 
   return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
 }
 
+/** The approximate bytes of a field's record. */
 export function recordBytes(record: FieldRecord | null): number {
   return record === null ? 100 : record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + 500
 }

@@ -50,28 +50,32 @@ export function damageError({ location }: StoreLocation, damage: Damage): Damage
   return new Damaged(location, damage)
 }
 
+/** Returns a ticker's row. Throws Damaged if its content differs from its hash. */
 export function verifyEntry<Row extends Hashed<EntryRow>>(store: StoreLocation, row: Row): Row {
   if (!isSoundEntry(row)) throw damageError(store, DAMAGE.entry(row.ticker))
   return row
 }
 
+/** Whether the content of a ticker's row matches its hash. */
 export function isSoundEntry(row: Hashed<EntryRow>): boolean {
   return entryHash(row, row.hash) === row.hash
 }
 
+/** Returns the row of a series. Throws Damaged if it is missing, or its content differs from its hash. */
 export function verifySeriesRow(store: StoreLocation, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
   if (row === undefined) throw damageError(store, DAMAGE.series(name, 'missing'))
   if (seriesHash(name, row, row.hash) !== row.hash) throw damageError(store, DAMAGE.series(name))
   return row
 }
 
+/** Returns a row of facts. Throws Damaged if its content differs from its hash. */
 export function verifySheet(store: StoreLocation, row: Hashed<SheetRow>): SheetRow {
   if (sheetHash(row, row.hash) !== row.hash) throw damageError(store, DAMAGE.sheet(row.ticker, row.kind))
   return row
 }
 
 /**
- * A ticker's facts, except some kinds.
+ * The rows of a ticker's facts, except some kinds. Throws Damaged if a row is missing or changed.
  * @param rows the stored rows of all kinds
  * @param listed the kinds that the list names for the ticker
  */
@@ -161,8 +165,10 @@ export interface RawSeries extends SeriesName {
   chunks: readonly PartRow[]
 }
 
-export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>): DerivedPart[] {
-  return DERIVED_PARTS.filter(part => part === 'calendar' || (part === 'outcomes' ? outcomes : fields.length > 0))
+/** The parts of a series that a query needs: its calendar always, outcomes and events if they are requested. */
+export function neededParts({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>): DerivedPart[] {
+  const isNeeded = { calendar: true, outcomes, events: fields.length > 0 }
+  return DERIVED_PARTS.filter(part => isNeeded[part])
 }
 
 /** The requested columns of a series; null: unknown ticker. */
@@ -193,7 +199,7 @@ export function decodeSeries(
 }
 
 /** One field of a series, with the returns after each bar. */
-export function singleField(found: RecordedSeries | null, field: string): Recorded | null {
+export function recordedOf(found: RecordedSeries | null, field: string): Recorded | null {
   if (found === null) return null
   const { outcomes, fields, ...series } = found
   return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }

@@ -83,6 +83,7 @@ function hasher(): Hasher {
   return loadedHasher
 }
 
+/** The hasher of the compiled module; null where WebAssembly cannot run. */
 export function kernelHasher(): Hasher | null {
   const kernel = instantiated<Kernel>(WASM)
   if (kernel === null) return null
@@ -105,37 +106,39 @@ function plainXxh64(bytes: Buffer, seed: bigint): bigint {
   let at = 0
   let hash = seed + PRIME_5
   if (bytes.length >= 32) {
-    const lanes = [seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1].map(unsigned)
+    const lanes = [seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1].map(lowest64Bits)
     for (; at + 32 <= bytes.length; at += 32)
-      for (let lane = 0; lane < 4; lane++) lanes[lane] = addLane(lanes[lane]!, bytes.readBigUInt64LE(at + 8 * lane))
+      for (let lane = 0; lane < 4; lane++) lanes[lane] = mixIntoLane(lanes[lane]!, bytes.readBigUInt64LE(at + 8 * lane))
     const [a, b, c, d] = lanes as [bigint, bigint, bigint, bigint]
-    hash = rotated(a, 1n) + rotated(b, 7n) + rotated(c, 12n) + rotated(d, 18n)
-    for (const lane of lanes) hash = (hash ^ addLane(0n, lane)) * PRIME_1 + PRIME_4
+    hash = rotateLeft(a, 1n) + rotateLeft(b, 7n) + rotateLeft(c, 12n) + rotateLeft(d, 18n)
+    for (const lane of lanes) hash = (hash ^ mixIntoLane(0n, lane)) * PRIME_1 + PRIME_4
   }
-  hash = unsigned(hash + BigInt(bytes.length))
+  hash = lowest64Bits(hash + BigInt(bytes.length))
   for (; at + 8 <= bytes.length; at += 8)
-    hash = rotated(hash ^ addLane(0n, bytes.readBigUInt64LE(at)), 27n) * PRIME_1 + PRIME_4
+    hash = rotateLeft(hash ^ mixIntoLane(0n, bytes.readBigUInt64LE(at)), 27n) * PRIME_1 + PRIME_4
   if (at + 4 <= bytes.length) {
-    hash = rotated(hash ^ (BigInt(bytes.readUInt32LE(at)) * PRIME_1), 23n) * PRIME_2 + PRIME_3
+    hash = rotateLeft(hash ^ (BigInt(bytes.readUInt32LE(at)) * PRIME_1), 23n) * PRIME_2 + PRIME_3
     at += 4
   }
-  for (; at < bytes.length; at++) hash = rotated(hash ^ (BigInt(bytes[at]!) * PRIME_5), 11n) * PRIME_1
-  hash = unsigned(hash)
-  hash = unsigned((hash ^ (hash >> 33n)) * PRIME_2)
-  hash = unsigned((hash ^ (hash >> 29n)) * PRIME_3)
+  for (; at < bytes.length; at++) hash = rotateLeft(hash ^ (BigInt(bytes[at]!) * PRIME_5), 11n) * PRIME_1
+  hash = lowest64Bits(hash)
+  hash = lowest64Bits((hash ^ (hash >> 33n)) * PRIME_2)
+  hash = lowest64Bits((hash ^ (hash >> 29n)) * PRIME_3)
   return hash ^ (hash >> 32n)
 }
 
-function addLane(lane: bigint, word: bigint): bigint {
-  return unsigned(rotated(lane + word * PRIME_2, 31n) * PRIME_1)
+/** The round function of XXH64: the next state of a lane after eight bytes. */
+function mixIntoLane(lane: bigint, word: bigint): bigint {
+  return lowest64Bits(rotateLeft(lane + word * PRIME_2, 31n) * PRIME_1)
 }
 
-function rotated(value: bigint, bits: bigint): bigint {
-  const word = unsigned(value)
-  return unsigned(word << bits) | (word >> (64n - bits))
+/** The lowest 64 bits of a value, rotated left by some bits. */
+function rotateLeft(value: bigint, bits: bigint): bigint {
+  const word = lowest64Bits(value)
+  return lowest64Bits(word << bits) | (word >> (64n - bits))
 }
 
 /** The lowest 64 bits. */
-function unsigned(value: bigint): bigint {
+function lowest64Bits(value: bigint): bigint {
   return BigInt.asUintN(64, value)
 }

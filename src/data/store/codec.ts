@@ -46,16 +46,20 @@ export function storedEnds(bars: number, chunks: number): number[] {
 
 type Column = Float64Array | Int32Array | Uint8Array
 
-/** The bars of each chunk from number `first` on; `to` is not included. */
+/** The bars `from` up to `to`, not included, of each chunk from number `first` on. @param bars the number of all bars */
 function chunkBounds(bars: number, first: number): [from: number, to: number][] {
   const ends = chunkEnds(bars)
   return ends.slice(first).map((end, i) => [ends[first + i - 1] ?? 0, end])
 }
 
-/** The chunks of columns from number `first` on. @param firstBar the bar with which the columns begin */
+/**
+ * Cuts columns into the chunks from number `first` on.
+ * @param bars the number of all bars
+ * @param firstBar the bar with which the columns begin
+ */
 function cutIntoChunks(columns: readonly Column[], bars: number, first: number, firstBar = 0): Buffer[] {
   return chunkBounds(bars, first).map(([from, to]) =>
-    concatColumns(columns.map(column => column.subarray(from - firstBar, to - firstBar))),
+    Buffer.concat(columns.map(column => bytesOf(column.subarray(from - firstBar, to - firstBar)))),
   )
 }
 
@@ -82,11 +86,12 @@ function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks
   return columns
 }
 
+/** The chunks of prices, volume and dates of daily bars, from number `first` on. */
 export function encodePrices({ open, high, low, close, volume, days }: Series, first = 0): Buffer[] {
   return cutIntoChunks([open, high, low, close, volume, days], days.length, first)
 }
 
-/** The chunks of the unadjusted closes; null if the closes themselves are unadjusted. */
+/** The chunks of the unadjusted closes, from number `first` on; null if the closes themselves are unadjusted. */
 export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): Buffer[] | null {
   return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, first)
 }
@@ -120,7 +125,8 @@ export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]):
 }
 
 /**
- * The chunks of the close of each bar, and of the rank of the return over each window that ended on it.
+ * The chunks, from number `first` on, of the close of each bar and the rank of the return over each window that ended
+ * on it.
  * @param stored the stored chunks from the same bar on, whose ranks before bar `since` stay
  */
 export function encodeOutcomes(
@@ -177,7 +183,7 @@ export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: num
   // Per field: the index of its next event and of its next run.
   const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
   for (const [from, to] of chunkBounds(bars, first))
-    chunks.push(encodeEventChunk(partsOnBars(names, records, next, from, to), from, to))
+    chunks.push(encodeEventChunk(fieldPartsOnBars(names, records, next, from, to), from, to))
   return chunks
 }
 
@@ -197,7 +203,7 @@ interface FieldPart {
  * The parts of the fields that have events or runs on the bars from `from` up to `to`.
  * @param next per field, where to search; moved on to the next chunk
  */
-function partsOnBars(
+function fieldPartsOnBars(
   names: readonly string[],
   records: readonly FieldRecord[],
   next: { event: Int32Array; run: Int32Array },
@@ -225,7 +231,8 @@ function partsOnBars(
 }
 
 /**
- * Encodes parts of fields, number by number: to cut out and copy a column for each field costs several times as much.
+ * One chunk of events, for the bars from `from` up to `to`. It is written number by number, because cutting out and
+ * copying a column for each field costs several times as much. `encodeEvents` describes the layout.
  */
 function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number): Buffer {
   const fieldNames = parts.map(({ name }) => name).join(' ')
@@ -359,7 +366,13 @@ class EventDecoder {
     return true
   }
 
-  /** Copies a field's events number by number: for a few dozens, a call that copies costs more. */
+  /**
+   * Copies a field's events from a chunk to the columns, number by number: a call that copies costs more for so few.
+   * @param field its index among the wanted fields
+   * @param rows the number of its events
+   * @param bar the index of its first event in `numbers`, the bars of events
+   * @param byte the offset of its first event in `chunk`
+   */
   #copyEvents(
     field: number,
     rows: number,
@@ -407,7 +420,8 @@ class EventDecoder {
   columns(): FieldColumns | null {
     const { first } = this.#columns
     for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
-    return this.#allColumns()
+    const gaps = Array.from(this.#gaps, runs => (runs === undefined ? NO_GAPS : Int32Array.from(runs)))
+    return { ...this.#columns, gaps }
   }
 
   /** Each field with its decoded last events. */
@@ -431,31 +445,18 @@ class EventDecoder {
     }
     return tails
   }
-
-  #allColumns(): FieldColumns {
-    return {
-      ...this.#columns,
-      gaps: Array.from(this.#gaps, own => (own === undefined ? NO_GAPS : Int32Array.from(own))),
-    }
-  }
 }
 
 const NO_GAPS = new Int32Array()
 
 /** The numbers at the beginning of a chunk; without a copy if they are aligned. */
 function leadingNumbers(chunk: Buffer): Int32Array {
-  const { buffer, byteOffset } = isAligned(chunk) ? chunk : new Uint8Array(chunk)
+  const isAligned = chunk.byteOffset % Int32Array.BYTES_PER_ELEMENT === 0
+  const { buffer, byteOffset } = isAligned ? chunk : new Uint8Array(chunk)
   return new Int32Array(buffer, byteOffset, chunk.length >> 2)
 }
 
-function isAligned({ byteOffset }: Buffer): boolean {
-  return byteOffset % Int32Array.BYTES_PER_ELEMENT === 0
-}
-
-function concatColumns(columns: readonly Column[]): Buffer {
-  return Buffer.concat(columns.map(bytesOf))
-}
-
+/** The memory of a column as bytes, without a copy. */
 function bytesOf(column: Column): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }

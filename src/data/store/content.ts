@@ -49,6 +49,7 @@ export function entryColumnValues(row: EntryRow): ColumnValues {
   return { ticker, prices, bars, ...renamedColumns, source, format, origins, chunks, hash: entryHash(row) }
 }
 
+/** A ticker's row as an entry, with dates and origins decoded. */
 export function entryOf(row: EntryRow): TickerEntry {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins } = row
   const days = { first: parseDay(first)!, last: parseDay(last)! }
@@ -159,16 +160,19 @@ export interface SeriesRow extends ChunkList {
 export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS "eventsOnLast", fields, marks,
   series.chunks`
 
+/** The values of a series' row by SQL column, with its hash. */
 export function seriesColumnValues(name: SeriesName, row: SeriesRow): ColumnValues {
   const { bars, final: final_date, events, eventsOnLast: events_on_last, fields, marks, chunks } = row
   const columns = { bars, final_date, events, events_on_last, fields, marks, chunks }
   return { timeframe: name.timeframe, ...columns, hash: seriesHash(name, row) }
 }
 
+/** The row of a series as a summary, with its date decoded. */
 export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
   return { bars, final: parseDay(final)!, events, eventsOnLast }
 }
 
+/** The checksum of a series' row. @param stored as in `rowChecksum` */
 export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, stored?: string): string {
   const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
   return rowChecksum({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, stored)
@@ -186,6 +190,7 @@ export function encodeMarks({ marks: { gaps, outside }, originDays }: Marks): st
   })
 }
 
+/** The marks of a daily series from the JSON of `encodeMarks`. */
 export function decodeMarks({ marks }: Pick<SeriesRow, 'marks'>): Marks {
   const { gaps, outside, stretches } = JSON.parse(marks!) as MarksText
   const parsePair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
@@ -201,6 +206,7 @@ interface MarksText {
   stretches: [string, string][]
 }
 
+/** The checksum of a row of facts. @param stored as in `rowChecksum` */
 export function sheetHash({ ticker, kind, records, sheet }: SheetRow, stored?: string): string {
   return rowChecksum({ ticker, kind, records, sheet }, stored)
 }
@@ -230,7 +236,7 @@ export function unlistedRowsSql(schema = ''): string {
   return `SELECT * FROM (${presentRowsSql(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
 }
 
-/** The tickers and sectors that an import still has to derive. */
+/** The tickers and sectors that an import still has to derive, from their JSON; none without a text. */
 export function parseUnsettled(text: string | null | undefined): readonly string[] {
   return text == null ? [] : (JSON.parse(text) as string[])
 }
@@ -245,23 +251,24 @@ export type RowState = 'changed' | 'missing'
 /** Makes the damages of a ticker, each with the command that repairs it. */
 export const DAMAGE = {
   entry: (ticker: string) =>
-    damage(ticker, 'what is said of it (dates, prices, source) is', 'changed', IMPORT_BARS_AGAIN),
-  bars: (ticker: string, state: RowState = 'changed') => damage(ticker, 'its bars are', state, IMPORT_BARS_AGAIN),
+    newDamage(ticker, 'what is said of it (dates, prices, source) is', 'changed', IMPORT_BARS_AGAIN),
+  bars: (ticker: string, state: RowState = 'changed') => newDamage(ticker, 'its bars are', state, IMPORT_BARS_AGAIN),
   series: ({ ticker, timeframe }: SeriesName, state: RowState = 'changed') =>
-    damage(ticker, `its ${timeframe} series is`, state, REBUILD),
+    newDamage(ticker, `its ${timeframe} series is`, state, REBUILD),
   events: ({ ticker, timeframe }: SeriesName, state: RowState = 'changed') =>
-    damage(ticker, `its ${timeframe} events are`, state, REBUILD),
+    newDamage(ticker, `its ${timeframe} events are`, state, REBUILD),
   sheet: (ticker: string, kind: string, state: RowState = 'changed') =>
-    damage(ticker, `its ${kind} are`, state, IMPORT_FACTS_AGAIN),
+    newDamage(ticker, `its ${kind} are`, state, IMPORT_FACTS_AGAIN),
   /** @param what as the list names it */
   pulled: (ticker: string, what: string, state: RowState = 'changed') =>
-    damage(ticker, `its ${what} events are`, state, remedy('remove', [ticker])),
+    newDamage(ticker, `its ${what} events are`, state, remedy('remove', [ticker])),
 }
 
-function damage(ticker: string, what: string, state: RowState, mend: Remedy): Damage {
+function newDamage(ticker: string, what: string, state: RowState, mend: Remedy): Damage {
   return { ticker, what: `${what} ${state === 'missing' ? 'missing' : 'not what was written'}`, mend }
 }
 
+/** The damage of a chunk: of the ticker's bars, or of its derived events or series. */
 export function chunkDamage(name: SeriesName, part: Part, state: RowState): Damage {
   if (part === 'prices' || part === 'unadjusted') return DAMAGE.bars(name.ticker, state)
   return part === 'events' ? DAMAGE.events(name, state) : DAMAGE.series(name, state)

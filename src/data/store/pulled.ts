@@ -39,7 +39,7 @@ interface PulledDatabase {
   rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
 }
 
-/** The reading half, the same SQL for every database. */
+/** The reading methods of a page store, with the same SQL for every database. */
 export function pageReader({ schema, location: place, rows }: PulledDatabase): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
@@ -114,11 +114,15 @@ function storedPagesOf(store: StoreLocation, key: SeriesKey, row: PulledRow): St
   return { ...key, url: row.url, ...decompressPages(row.pages) }
 }
 
+/** The damage of a row whose hash differs from its content, in a list; empty for a sound row. */
 export function pulledDamages(row: PulledRow): Damage[] {
   return pulledHash(row, row.hash) === row.hash ? [] : [DAMAGE.pulled(row.ticker, listedName(row))]
 }
 
-/** The hash that a row must have: of all its columns except the hash itself. */
+/**
+ * The hash that a row must have, of all its columns except the hash itself.
+ * @param stored the stored hash, which says whether a checksum or an older digest is wanted
+ */
 function pulledHash(row: PulledRow, stored?: string): string {
   const values = PULLED_COLUMNS.filter(column => column !== 'hash').map(column => row[column])
   const parts = values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value)))

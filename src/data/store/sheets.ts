@@ -20,6 +20,7 @@ export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRo
   return { ...row, hash: sheetHash(row) }
 }
 
+/** A ticker's facts from their rows, by kind. */
 export function decodeSheets(rows: readonly SheetRow[]): FactSheets {
   return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }
@@ -80,8 +81,8 @@ function decodeSheet(kind: FactKind, json: string): FactSheet {
   // Value by value into one object: an import reads tens of thousands of records.
   const recordOf = (row: SheetText['rows'][number]): Record<string, string | number | null> => {
     const record: Record<string, string | number | null> = {}
-    for (const { name, column: at, isDate, isRare } of valueReaders) {
-      const value = row[at]!
+    for (const { name, column, isDate, isRare } of valueReaders) {
+      const value = row[column]!
       if (value === null && isRare) continue
       record[name] = isDate && value !== null ? parseDay(value as string) : value
     }

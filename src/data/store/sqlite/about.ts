@@ -41,6 +41,7 @@ interface Writer extends Reader {
   run(sql: string, ...values: string[]): unknown
 }
 
+/** Whether the table has exactly the rows of TABLE_DESCRIPTIONS. */
 function isUnchanged(db: Reader): boolean {
   const rows = db.all('SELECT name, about FROM about ORDER BY rowid')
   return JSON.stringify(rows) === JSON.stringify(TABLE_DESCRIPTIONS.map(([name, about]) => ({ name, about })))

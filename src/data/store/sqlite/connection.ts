@@ -23,9 +23,9 @@ import {
   copyNotice,
   type DatabaseKind,
   errorMessage,
-  migrate,
   removeDatabase,
   schemaOf,
+  takeMissingSteps,
   withFile,
 } from './migrations.js'
 
@@ -54,7 +54,7 @@ export function openForWriting(
   notice: Notice = () => {},
   runUpgrade: UpgradeRunner = (_db, steps) => steps(),
 ): Connection {
-  if (!existsSync(path)) create(path, kind)
+  if (!existsSync(path)) createDatabase(path, kind)
   try {
     removeLeftovers(path)
     const check = writtenFileCheck(path)
@@ -65,7 +65,7 @@ export function openForWriting(
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
       const isCurrent = schemaOf(db) === kind.migrations.length
-      const copy = isCurrent ? null : runUpgrade(db, () => migrate(db, path, kind, connect))
+      const copy = isCurrent ? null : runUpgrade(db, () => takeMissingSteps(db, path, kind, connect))
       if (copy !== null) notice(copyNotice(path, copy))
       check()
     })
@@ -85,7 +85,7 @@ export type Notice = (sentence: string) => void
  * Creates an empty database under a temporary name, then renames it: a half-made one must never have the final name.
  * All data are moved into that one file first, because the -wal would not be renamed with it.
  */
-function create(path: string, kind: DatabaseKind): void {
+function createDatabase(path: string, kind: DatabaseKind): void {
   const partial = partialName(path)
   try {
     createPartial(path, partial, kind, checkpoint).close()
@@ -109,7 +109,7 @@ export function createPartial(
   // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
   closeSync(openSync(partial, 'wx', kind.mode))
   return closeOnFailure(connect(partial, {}), db => {
-    migrate(db, partial, kind, connect)
+    takeMissingSteps(db, partial, kind, connect)
     finish(db)
   })
 }
@@ -140,12 +140,12 @@ function refuseIncomplete(partial: string, { migrations }: DatabaseKind): void {
 
 /** Why nothing could be made at a path, in words. */
 export function failureReason(path: string, cause: unknown): string {
-  if (isFull(path, cause)) return 'the disk is full'
+  if (isDiskFull(path, cause)) return 'the disk is full'
   return isErofs(cause) ? `it ${READ_ONLY}` : errorMessage(cause)
 }
 
 /** Whether an error came from a full disk. SQLite reports some of them only as a failed call. */
-function isFull(path: string, cause: unknown): boolean {
+function isDiskFull(path: string, cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   if (code === 'ENOSPC' || code.startsWith('SQLITE_FULL')) return true
   if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return false
@@ -197,6 +197,7 @@ function openAfterFailure(path: string, kind: DatabaseKind, cause: unknown): Con
   throw new StorageError(`cannot open ${path}: ${errorMessage(cause)}`, { cause })
 }
 
+/** Opens a copy of a database in memory. Throws StorageError if it cannot be read, or has commits in its -wal file. */
 function copyInMemory(path: string): Connection {
   if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
     throw new StorageError(
@@ -327,6 +328,7 @@ export class Session {
     this.#db.close()
   }
 
+  /** The prepared statement of an SQL text. */
   #statement(sql: string): Statement<Value[]> {
     let statement = this.#prepared.get(sql)
     if (statement === undefined) {
@@ -395,13 +397,14 @@ function refuseUnlessSqlite(path: string): void {
     throw new StorageError(`${path} is not a SQLite database`)
 }
 
+/** Opens a connection that has the SQL function `row_hash`. Throws StorageError if SQLite does not load. */
 function openConnection(path: string | Buffer, options: Options): Connection {
   try {
-    const db = new (driver())(path, { timeout: BUSY_TIMEOUT_MS, ...options })
+    const db = new (sqliteDriver())(path, { timeout: BUSY_TIMEOUT_MS, ...options })
     return db.function('row_hash', { varargs: true, deterministic: true }, rowHash)
   } catch (cause) {
     const code = (cause as { code?: string }).code
-    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(cause)
+    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverError(cause)
     throw cause
   }
 }
@@ -413,12 +416,12 @@ let database: typeof Database | undefined
  * better-sqlite3: the build's copy, which has its compiled modules next to it, or else the package.
  * @internal
  */
-export function driver(): typeof Database {
+export function sqliteDriver(): typeof Database {
   database ??= requireModule(builtPath('better-sqlite3/lib/index.js') ?? 'better-sqlite3') as typeof Database
   return database
 }
 
-function driverFailure(cause: unknown): StorageError {
+function driverError(cause: unknown): StorageError {
   const { platform, arch, versions } = process
   const why = `${errorMessage(cause).split('\n')[0]} (Node ${versions.node}, ${platform} ${arch})`
   return new StorageError(`SQLite does not load: ${why}; install bands again`, { cause })
@@ -445,7 +448,7 @@ export function translateError(location: string, cause: unknown, mend: string): 
   if (code.startsWith('SQLITE_FULL')) return new NotWritten(`${location}: the disk is full; ${NOT_IN_FILE}`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
     return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })
-  if (code.startsWith('SQLITE_IOERR')) return ioFailure(location, code, cause)
+  if (code.startsWith('SQLITE_IOERR')) return ioError(location, code, cause)
   if (/^SQLITE_(READONLY|CANTOPEN)/.test(code) && isOnReadOnlySystem(location))
     return new StorageError(`${location} ${READ_ONLY}: it can be asked, and not be written`, { cause })
   if (code.startsWith('SQLITE_READONLY'))
@@ -464,7 +467,7 @@ export function corruptionMessage(error: unknown): string | null {
 const NOT_IN_FILE = 'what was being written is not in it'
 
 /** The error for a failed read or write of the disk. */
-function ioFailure(location: string, code: string, cause: unknown): StorageError {
+function ioError(location: string, code: string, cause: unknown): StorageError {
   const isWrite = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
   const what = isWrite ? 'written' : 'read'
   const consequence = isWrite ? NOT_IN_FILE : 'this does not mean that it is damaged'

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { remedy, StorageError } from '../../../core/errors.js'
 import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
-import { decodeSeries, growingBatches, isSoundEntry, newestUpTo, partsFor, singleField } from '../checked.js'
+import { decodeSeries, growingBatches, isSoundEntry, neededParts, newestUpTo, recordedOf } from '../checked.js'
 import { decodePrices } from '../codec.js'
 import { contentHash, decodeMarks, entryOf, parseUnsettled, summaryOf } from '../content.js'
 import { type SeriesQuery, type Store, type Writer, writerBusyError } from '../store.js'
@@ -15,7 +15,7 @@ import { Meta } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { NewFile } from './new-file.js'
 import { removePulled, sqlitePageStore } from './pages.js'
-import { allSeries, barChunks, entryRow, entryRows, readRawSeries, securityRows, sheetRows, tailOf } from './read.js'
+import { barChunks, entryRow, entryRows, readRawSeries, readTail, securityRows, seriesRows, sheetRows } from './read.js'
 import { DATA, MIGRATIONS, OLDEST_READABLE_SCHEMA, SELECT_TICKERS, type TickerRow } from './schema.js'
 import { tryLock, WriterLock, withWriterLock } from './writer-lock.js'
 
@@ -125,7 +125,7 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
   /** The rows of some tickers as a function by ticker, and the tickers still to derive; all read at one moment. */
   const findRawSeries = (tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) =>
     db.readAtOneMoment(() => {
-      const rawSeriesOf = readRawSeries(db, tickers, query.timeframe, partsFor(query))
+      const rawSeriesOf = readRawSeries(db, tickers, query.timeframe, neededParts(query))
       return { rawSeriesOf, unsettled: unsettled() }
     })
   const store: Store = {
@@ -187,18 +187,18 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     async recorded(ticker, timeframe, field) {
       const query = { timeframe, fields: [field], outcomes: true }
       const { rawSeriesOf, unsettled } = findRawSeries([ticker], query)
-      return singleField(decodeSeries(db, rawSeriesOf(ticker), query, unsettled), field)
+      return recordedOf(decodeSeries(db, rawSeriesOf(ticker), query, unsettled), field)
     },
     async tail(ticker, since, from) {
       return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
-        return row === undefined ? null : tailOf(db, row, since, from)
+        return row === undefined ? null : readTail(db, row, since, from)
       })
     },
     async summaries() {
       return db.readAtOneMoment(() => {
-        const daily = allSeries(db, 'daily')
-        const weekly = allSeries(db, 'weekly')
+        const daily = seriesRows(db, 'daily')
+        const weekly = seriesRows(db, 'weekly')
         return entryRows(db).map((row, i) => ({
           entry: entryOf(row),
           ...decodeMarks(daily[i]!),

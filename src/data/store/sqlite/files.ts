@@ -22,16 +22,16 @@ import { isAlive, processTable } from './processes.js'
 export type Files = Readonly<Record<FileKind, string>>
 export type FileKind = 'data' | 'accounts' | 'trials' | 'lists'
 
-/** A check that throws FileLost if the name now leads to another file: others no longer write the open one. */
+/** Returns a check that throws FileLost if `path` now names another file than at first: others write that one. */
 export function fileLostCheck(path: string): () => void {
-  const changeOf = watchFile(path)
+  const currentChange = watchFile(path)
   return () => {
-    const change = changeOf()
+    const change = currentChange()
     if (change !== null) throw new FileLost(`${path} ${change.what} while it was open; start the server again`)
   }
 }
 
-/** A check that throws FileLost if no file has the name any more. Another file may have taken it. */
+/** Returns a check that throws FileLost if `path` names no file any more. Another file may have taken the name. */
 export function fileGoneCheck(path: string): () => void {
   const check = fileLostCheck(path)
   return () => {
@@ -50,7 +50,7 @@ export function isSameFile(first: FileNumbers | null, second: FileNumbers | null
 }
 
 /**
- * A check that throws FileLost if a name no longer leads to the written file.
+ * Returns a check that throws FileLost if `path` no longer names the written file.
  * @param file the written file (default: the one that has the name now)
  */
 export function writtenFileCheck(path: string, file: FileNumbers = statSync(path)): () => void {
@@ -64,7 +64,7 @@ export function writtenFileCheck(path: string, file: FileNumbers = statSync(path
 /** Identifies a file on this machine, regardless of its name. */
 export type FileNumbers = Pick<Stats, 'ino' | 'dev'>
 
-/** A function that says what happened to a file and where the written bytes are now; null while it is unchanged. */
+/** Returns a function that says what happened to a file and where the written bytes are; null while it is unchanged. */
 function watchFile(path: string, { ino, dev }: FileNumbers = statSync(path)) {
   return (): { what: string; written: string } | null => {
     const now = statSync(path, { throwIfNoEntry: false })
@@ -95,7 +95,7 @@ function openFileName({ ino, dev }: FileNumbers): string | null | undefined {
 }
 
 /** A note next to a file that a restore is replacing; the next writer finishes the restore first (restore.ts). */
-export function restoreNote(path: string): string {
+export function restoreNotePath(path: string): string {
   return `${path}.restore`
 }
 
@@ -122,7 +122,7 @@ const LEFTOVER_AGE_MS = 600_000
 export function removeLeftovers(path: string): void {
   const prefix = `${basename(path)}.`
   try {
-    const note = existsSync(restoreNote(path)) ? readFileSync(restoreNote(path), 'utf8') : ''
+    const note = existsSync(restoreNotePath(path)) ? readFileSync(restoreNotePath(path), 'utf8') : ''
     for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(prefix))) {
       const file = join(dirname(path), name)
       // The note is JSON: a path in it ends with the name and a quote.

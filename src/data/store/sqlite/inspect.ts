@@ -3,7 +3,7 @@ import type { Writer } from '../store.js'
 import { connect, openForReading, refuseUnreadPages, Session } from './connection.js'
 import { Meta } from './meta.js'
 import { DATA, MIGRATIONS } from './schema.js'
-import { type HolderRow, holderOf, mayStillWrite, SELECT_HOLDER } from './writer-lock.js'
+import { type HolderRow, holderOfRow, mayStillWrite, SELECT_HOLDER } from './writer-lock.js'
 
 /** The version of SQLite. Throws StorageError if the driver does not load. */
 export function sqliteVersion(): string {
@@ -60,14 +60,15 @@ export function inspect(path: string): Inspection {
       definitions: metaValue('definitions') ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
       unsettled: parseUnsettled(metaValue('unsettled')),
-      writer: writer === undefined ? null : writerOf(path, writer),
+      writer: writer === undefined ? null : writerState(path, writer),
     }
   } finally {
     db.close()
   }
 }
 
-function writerOf(path: string, row: HolderRow): Inspection['writer'] {
-  const { boot, ...writer } = holderOf(row)
+/** The writer of a row, and whether that process may still run. */
+function writerState(path: string, row: HolderRow): Inspection['writer'] {
+  const { boot, ...writer } = holderOfRow(row)
   return { ...writer, alive: mayStillWrite(path, { ...writer, boot }) }
 }

@@ -6,7 +6,7 @@ import { type Damage, Damaged } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 import {
-  addHashesSql,
+  addRowHashesSql,
   damagedRows,
   hashWrittenRows,
   JUST_WRITTEN,
@@ -58,7 +58,7 @@ export const LISTS: DatabaseKind = {
       PRIMARY KEY (list, ticker, timeframe, field)
     ) STRICT, WITHOUT ROWID;
     `,
-    addHashesSql(['lists', 'list_tickers', 'seen', 'seen_fields']),
+    addRowHashesSql(['lists', 'list_tickers', 'seen', 'seen_fields']),
   ],
 }
 
@@ -66,11 +66,11 @@ export const LISTS: DatabaseKind = {
  * The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written.
  */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
-  return new SqliteLists(openWritable(path, LISTS, notice), now)
+  return new SqliteLists(openAndTestWriting(path, LISTS, notice), now)
 }
 
 /** Opens a file for writing, and tries a write: otherwise a file that cannot be written fails only after the work. */
-function openWritable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
+function openAndTestWriting(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
   const session = new Session(path, openForWriting(path, kind, notice), kind)
   try {
     session.transaction(() => {})
@@ -203,6 +203,7 @@ class SqliteLists implements Lists {
   }
 }
 
+/** The list of a name with its tickers; undefined if there is none. */
 function findList(db: Session, name: string): NamedList | undefined {
   const row = db.get<ListRow>(`${SELECT_LISTS} WHERE name = ?`, name)
   return row && listFromRow(db, row)
@@ -295,7 +296,7 @@ const renameTickerSql = (table: Table): string =>
 const DELETE_FIELD_MARK = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
 /** SQL that finds rows that belong to no list. @param schema the schema of the file: older ones have fewer tables */
-export function strangeListsSql(schema: number): string {
+export function strayRowsSql(schema: number): string {
   const tables = MARK_TABLES.slice(0, schema < SCHEMA_WITH_FIELD_MARKS ? 1 : 2)
   const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
   return `
@@ -332,6 +333,7 @@ function damagedMarks(db: Session): Damage[] {
   )
 }
 
+/** The damage of a row that differs from the written one. @param what the row, in words */
 function changedRowDamage(what: string, mend: Damage['mend']): Damage {
   return { ticker: '', what: `${what} is not what was written`, mend }
 }
@@ -374,7 +376,7 @@ export const TRIALS: DatabaseKind = {
     ALTER TABLE trials ADD COLUMN first INTEGER;
     ALTER TABLE trials ADD COLUMN last INTEGER;
     `,
-    addHashesSql(['trials'], SOUND_TRIAL),
+    addRowHashesSql(['trials'], SOUND_TRIAL),
   ],
 }
 
@@ -383,16 +385,16 @@ export const TRIALS: DatabaseKind = {
  * written.
  */
 export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
-  return trialsIn(openWritable(path, TRIALS, notice), now)
+  return trialLog(openAndTestWriting(path, TRIALS, notice), now)
 }
 
 /** The rows of a trial log; the file is only read. Throws StorageError if it is missing or unreadable. */
 export function openSqliteTrialsForReading(path: string): ReadTrials {
-  return trialsIn(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
+  return trialLog(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
 /** The trial log in an open file. */
-function trialsIn(db: Session, now: () => number): Trials {
+function trialLog(db: Session, now: () => number): Trials {
   return {
     async note(kind, trials) {
       const seen = now()
@@ -409,7 +411,7 @@ function trialsIn(db: Session, now: () => number): Trials {
       // A file opened for reading keeps its schema: columns of later steps may be missing.
       const columns = TRIAL_COLUMNS.map(([name, step]) => (db.schema < step ? `NULL AS ${name}` : name)).join(', ')
       const sql = `SELECT ${columns} FROM trials WHERE kind = ? AND seen >= ? ORDER BY id`
-      return db.all<TrialRow>(sql, kind, since).map(trialOf)
+      return db.all<TrialRow>(sql, kind, since).map(trialFromRow)
     },
     close: async () => db.close(),
   }
@@ -426,7 +428,7 @@ const TRIAL_COLUMNS: readonly (readonly [name: keyof TrialRow, step: number])[] 
   ...(['question', 'timeframe', 'first', 'last'] as const).map(name => [name, 3] as const),
 ]
 
-function trialOf({ question, timeframe, first, last, ...trial }: TrialRow): Trial {
+function trialFromRow({ question, timeframe, first, last, ...trial }: TrialRow): Trial {
   if (question === null) return trial
   return { ...trial, asked: { question, timeframe: timeframe as Timeframe, first, last } }
 }

@@ -65,6 +65,7 @@ interface StatementRunner {
   run(sql: string, ...values: string[]): number
 }
 
+/** Writes a row of `meta` with its hash. */
 export function putMeta(db: StatementRunner, key: string, value: string): void {
   db.run(PUT_ROW, key, value, metaHash({ key, value }))
 }
@@ -89,7 +90,7 @@ export function metaDamages(db: Session): Damage[] {
   const rows = db.all<MetaRow>(SELECT_ROWS)
   const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')
   const mark = rows.find(({ key }) => key === 'writer')?.value
-  const isWriterSound = writer === undefined || mark === markOf(writer, bootIn(mark))
+  const isWriterSound = writer === undefined || mark === writerMark(writer, bootIn(mark))
   const damages = damagesIn(rows)
   if (!isWriterSound)
     damages.push({ ticker: '', what: 'who is writing (writer) is not what was written', mend: remedy('unlock') })
@@ -103,7 +104,7 @@ interface WriterRow {
 }
 
 /** The mark of a writer's row: `started boot pid host`; the boot is empty if the system does not say. */
-export function markOf({ pid, host, started }: WriterRow, boot: string): string {
+export function writerMark({ pid, host, started }: WriterRow, boot: string): string {
   return `${started} ${boot} ${pid} ${host}`
 }
 
@@ -116,7 +117,7 @@ export function bootIn(mark = ''): string {
  * Deletes damaged rows; needs the writer lock. If a row may have marked events as out of date, the database becomes
  * underived, so that the writer derives them again.
  */
-export function mendMeta(db: Session): void {
+export function deleteDamagedMeta(db: Session): void {
   for (const { key } of db.all<MetaRow>(SELECT_ROWS).filter(isDamaged)) {
     db.run('DELETE FROM meta WHERE key = ?', key)
     if (key !== 'pull' && key !== 'writer') putMeta(db, 'definitions', UNDERIVED)

@@ -54,7 +54,12 @@ type Connect = (path: string, options: Database.Options) => Connection
  * Takes the missing steps, all or none. Throws StorageError if a necessary copy fails.
  * @returns the path of the copy; null if none was needed
  */
-export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
+export function takeMissingSteps(
+  db: Connection,
+  path: string,
+  { migrations }: DatabaseKind,
+  connect: Connect,
+): string | null {
   // An up-to-date file is not locked: that would wait for a running import.
   if (schemaOf(db) === migrations.length) return null
   // Stays on in the file, and cannot be switched on inside a transaction.
@@ -94,7 +99,7 @@ function copyBeforeUpgrade(db: Connection, path: string, name: string, connect: 
       return copy
     }
     // A killed run may have left this copy: the same file need not be copied twice.
-    if (differenceOf(db, copy, connect) === null) return copy
+    if (firstDifference(db, copy, connect) === null) return copy
   }
 }
 
@@ -113,7 +118,7 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
     } finally {
       reading.close()
     }
-    const difference = differenceOf(db, partial, connect)
+    const difference = firstDifference(db, partial, connect)
     if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
     chmodSync(partial, statSync(path).mode & 0o777)
     syncToDisk(partial)
@@ -125,20 +130,21 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
   }
 }
 
-/** Also removes SQLite's companion files. */
+/** Deletes a database and SQLite's companion files, if they exist. */
 export function removeDatabase(path: string): void {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 
+/** Throws StorageError if the disk has no room for a copy of the database. */
 function refuseWithoutRoom(db: Connection, path: string, copy: string): void {
   const { bavail, bsize } = statfsSync(dirname(path))
-  if (bavail * bsize < bytesOf(db))
+  if (bavail * bsize < databaseBytes(db))
     throw copyError(db, path, copy, new Error(`${formatMegabytes(bavail * bsize)} are free`))
 }
 
 /** The error for a copy that cannot be made. */
 function copyError(db: Connection, path: string, copy: string, cause: unknown): StorageError {
-  const needed = `the copy needs ${formatMegabytes(bytesOf(db))} in ${dirname(path)}`
+  const needed = `the copy needs ${formatMegabytes(databaseBytes(db))} in ${dirname(path)}`
   return new StorageError(
     `${path} has to be copied to ${copy} before its schema changes, and cannot be (${errorMessage(cause)}); ${needed}. Nothing was changed.`,
     { cause },
@@ -150,7 +156,7 @@ export function errorMessage(cause: unknown): string {
 }
 
 /** The size of the database, which is the most that its copy takes. */
-function bytesOf(db: Connection): number {
+function databaseBytes(db: Connection): number {
   return (db.pragma('page_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
 }
 
@@ -158,7 +164,7 @@ export function formatMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** Makes a file survive a power cut. */
+/** Writes a file or folder through to the disk, so that it survives a power cut. */
 export function syncToDisk(path: string): void {
   const isFolder = statSync(path).isDirectory()
   try {
@@ -181,7 +187,7 @@ export function withFile<T>(path: string, flags: string, work: (file: number) =>
 }
 
 /** The first difference between a file and a database, in words; null if the file is sound and has the same content. */
-export function differenceOf(db: Connection, file: string, connect: Connect): string | null {
+export function firstDifference(db: Connection, file: string, connect: Connect): string | null {
   const other = connect(file, { readonly: true })
   try {
     const [check] = other.pragma('quick_check(1)') as { quick_check: string }[]

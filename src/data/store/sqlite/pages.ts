@@ -28,7 +28,7 @@ export function sqlitePageStore(db: Session, meta: Meta): PageStore {
 
 /** Replaces a row. Must be called inside a transaction. */
 function putPulled(db: Session, row: PulledRow): void {
-  db.run(INTO_PULLED, ...valuesOf(row))
+  db.run(INTO_PULLED, ...pulledValues(row))
   addToList(db, row.ticker, listedName(row))
 }
 
@@ -44,7 +44,7 @@ export function removePulled(db: Session, ticker: string): void {
 }
 
 /** The values of a row in the order of PULLED_COLUMNS. */
-function valuesOf(row: PulledRow): (string | number | Buffer | null)[] {
+function pulledValues(row: PulledRow): (string | number | Buffer | null)[] {
   return PULLED_COLUMNS.map(column => row[column])
 }
 
@@ -77,13 +77,13 @@ export function convertOldPulled(db: Connection): void {
   )
   // One by one: a whole market does not fit into memory.
   for (const { ticker, timeframe, field } of keys) {
-    const series = convertRow(select.get(ticker, timeframe, field) as OldRow)
-    update.run(...valuesOf(pulledRowOf(series)), ticker, timeframe, field)
+    const series = pagesOfOldRow(select.get(ticker, timeframe, field) as OldRow)
+    update.run(...pulledValues(pulledRowOf(series)), ticker, timeframe, field)
   }
 }
 
 /** The pages of a series from a row of schema 3. */
-function convertRow(row: OldRow): StoredPages {
+function pagesOfOldRow(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }
   const finished = { ...row, events: JSON.parse(row.told) as BandEvent[], mixed: row.state === 'mixed' }

@@ -63,6 +63,7 @@ export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buf
   }
 }
 
+/** The row of a ticker's series. */
 export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): SeriesRow {
   return verifySeriesRow(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe))
 }
@@ -74,6 +75,7 @@ function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hash
 
 const SELECT_SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM series WHERE ticker_id = ? AND timeframe = ?`
 
+/** The chunks of one part of a series. @param hashes the expected hashes, one after another */
 function verifiedChunks(db: Session, row: Numbered, timeframe: Timeframe, part: Part, hashes: string): Buffer[] {
   return verifyChunks(db, { ticker: row.ticker, timeframe }, part, chunkRows(db, row, timeframe, part), hashes)
 }
@@ -88,8 +90,8 @@ const SELECT_CHUNKS =
   'SELECT chunk, columns FROM chunks WHERE ticker_id = +? AND timeframe = +? AND part = +? ORDER BY chunk'
 
 /**
- * The series of some tickers, read with as few statements as one series: in a whole market a statement costs more than
- * its rows. Nothing is checked.
+ * Reads the series of some tickers at once, and returns a function that gives the rows of one of them. In a whole market
+ * a statement costs more than its rows. Nothing is checked.
  */
 export function readRawSeries(
   db: Session,
@@ -135,7 +137,7 @@ function placeholders(values: readonly unknown[]): string {
 }
 
 /** The stored rows of a ticker with bars. Nothing is checked. */
-export function rawTicker(db: Session, entry: TickerRow): RawTicker {
+export function rawRowsOfTicker(db: Session, entry: TickerRow): RawTicker {
   return {
     entry,
     series: timeframe => rawSeriesRow(db, entry, timeframe),
@@ -144,7 +146,7 @@ export function rawTicker(db: Session, entry: TickerRow): RawTicker {
 }
 
 /** The stored data of a ticker before some bars, with its events from other bars on. */
-export function tailOf(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
+export function readTail(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
   const readEnd = (timeframe: Timeframe): PackedEnd => {
     const rows = db.all<PartRow>(SELECT_LAST_CHUNKS, row.id, timeframe, chunkOf(from[timeframe]))
     return packedEndBefore(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, {
@@ -159,7 +161,7 @@ const SELECT_LAST_CHUNKS = `SELECT part, chunk, columns FROM chunks
   WHERE ticker_id = +? AND timeframe = +? AND part IN ('events', 'outcomes') AND chunk >= +? ORDER BY part, chunk`
 
 /** The rows of all series of a timeframe, in the order of the tickers. */
-export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {
+export function seriesRows(db: Session, timeframe: Timeframe): SeriesRow[] {
   return db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(SELECT_ALL_SERIES, timeframe).map(row => {
     const name = { ticker: row.ticker, timeframe }
     if (row.hash === null) throw damageError(db, DAMAGE.series(name, 'missing'))
@@ -177,6 +179,7 @@ export function sheetRows(db: Session, ticker: string, except: readonly FactKind
   return verifySheets(db, ticker, rows, listed, except)
 }
 
+/** The rows of the securities of all tickers. */
 export function securityRows(db: Session): SheetRow[] {
   const rows = db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} WHERE kind = 'securities'`)
   return rows.map(row => verifySheet(db, row))

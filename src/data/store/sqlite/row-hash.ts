@@ -23,7 +23,7 @@ export function rowHashSql(table: Table): string {
  * A schema step that adds hashes to the rows of tables.
  * @param soundRows SQL condition of the rows that get one: the others are damaged
  */
-export function addHashesSql(tables: readonly Table[], soundRows = 'TRUE'): string {
+export function addRowHashesSql(tables: readonly Table[], soundRows = 'TRUE'): string {
   return tables
     .map(
       table => `ALTER TABLE ${table} ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';

@@ -152,7 +152,7 @@ export const MIGRATIONS: readonly Step[] = [
           PRIMARY KEY (ticker, what)
         ) STRICT, WITHOUT ROWID;
       `)
-      hashContent(db)
+      addMissingHashes(db)
     },
   },
   {
@@ -192,7 +192,7 @@ export const MIGRATIONS: readonly Step[] = [
           PRIMARY KEY (ticker_id, timeframe, part, chunk)
         ) STRICT;
       `)
-      chunkBars(db)
+      moveBarsToChunks(db)
       db.exec('DROP TABLE bars')
     },
   },
@@ -200,7 +200,7 @@ export const MIGRATIONS: readonly Step[] = [
     add(db) {
       // Over key and value
       db.exec("ALTER TABLE meta ADD COLUMN hash TEXT NOT NULL DEFAULT ''; DELETE FROM writer")
-      hashMeta(db)
+      addHashesOfMeta(db)
     },
   },
   {
@@ -225,6 +225,7 @@ export const MIGRATIONS: readonly Step[] = [
   },
 ]
 
+/** Writes the rows of the table `about`. */
 function describeTables(db: Connection): void {
   const run = (sql: string, ...values: string[]) => db.prepare(sql).run(...values)
   putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })
@@ -255,10 +256,10 @@ export interface TickerRow extends EntryRow {
  */
 
 /** Adds missing hashes, except to tables that the next step removes. */
-function hashContent(db: Connection): void {
+function addMissingHashes(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRowsSql()}`)
   // One by one: a whole market does not fit into memory.
-  for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) hashTicker(db, id)
+  for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) addHashesOfTicker(db, id)
   const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
   const update = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
   for (const id of db.prepare('SELECT rowid FROM facts').pluck().all() as number[]) {
@@ -283,7 +284,7 @@ function barsHash(ticker: string, { columns, unadjusted }: BarsRow, stored?: str
 }
 
 /** Gives the rows of one ticker their hashes, except damaged ones. */
-function hashTicker(db: Connection, id: number): void {
+function addHashesOfTicker(db: Connection, id: number): void {
   const entry = db.prepare(`SELECT ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`).get(id) as OldEntry
   const bars = db.prepare('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?').get(id)
   const isSound = bars !== undefined && areBarsAsWritten(bars as Hashed<BarsRow>)
@@ -291,15 +292,17 @@ function hashTicker(db: Connection, id: number): void {
     const hash = barsHash(entry.ticker, bars as BarsRow)
     db.prepare('UPDATE bars SET hash = ? WHERE ticker_id = ?').run(hash, id)
   }
-  const isConsistent = isSound && matchesEntry(entry, bars as BarsRow)
+  const isConsistent = isSound && matchesTickerRow(entry, bars as BarsRow)
   db.prepare('UPDATE tickers SET hash = ? WHERE id = ?').run(isConsistent ? entryHash(entry) : NO_HASH, id)
 }
 
+/** Whether the columns of a ticker's bars match their hash of that schema. */
 function areBarsAsWritten({ hash, columns, unadjusted }: Hashed<BarsRow>): boolean {
   return hash === digest(unadjusted === null ? [columns] : [columns, unadjusted])
 }
 
-function matchesEntry({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
+/** Whether bars have the number, the first and the last date that the ticker's row says. */
+function matchesTickerRow({ bars, first, last }: OldEntry, { columns }: BarsRow): boolean {
   const { days } = decodePrices([columns], null)
   return days.length === bars && days[0] === parseDay(first) && days.at(-1) === parseDay(last)
 }
@@ -308,7 +311,7 @@ function matchesEntry({ bars, first, last }: OldEntry, { columns }: BarsRow): bo
  * Adds the missing hashes to the rows of `meta`, except to damaged JSON. Deletes the writer's row: the next writer
  * adds it in its new form.
  */
-function hashMeta(db: Connection): void {
+function addHashesOfMeta(db: Connection): void {
   const put = { run: (sql: string, ...values: string[]) => db.prepare(sql).run(...values).changes }
   db.exec("DELETE FROM meta WHERE key = 'writer'")
   const rows = db.prepare('SELECT key, value FROM meta').all() as { key: string; value: string }[]
@@ -325,11 +328,11 @@ function isJson(text: string): boolean {
 }
 
 /** Moves bars into chunks. Derived data are deleted and must be derived again. */
-function chunkBars(db: Connection): void {
+function moveBarsToChunks(db: Connection): void {
   const ids = db.prepare('SELECT id FROM tickers ORDER BY id').pluck().all() as number[]
   const take = db.prepare('DELETE FROM bars WHERE ticker_id = ? RETURNING hash, columns, unadjusted')
   // One by one: each ticker reuses the space of the one before.
-  for (const id of ids) chunkTicker(db, id, take.get(id) as Hashed<BarsRow> | undefined)
+  for (const id of ids) moveTickerToChunks(db, id, take.get(id) as Hashed<BarsRow> | undefined)
   if (ids.length > 0) db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)").run(UNDERIVED)
 }
 
@@ -338,7 +341,7 @@ function chunkBars(db: Connection): void {
  * that they stay damaged.
  * @param row undefined if its bars are lost
  */
-function chunkTicker(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
+function moveTickerToChunks(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {
   const { hash, ...entry } = db
     .prepare(`SELECT hash, ${ENTRY_COLUMNS} FROM tickers WHERE id = ?`)
     .get(id) as Hashed<OldEntry>

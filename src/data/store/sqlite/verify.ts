@@ -6,10 +6,10 @@ import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { aboutDamages } from './about.js'
 import { corruptionMessage, openForReading, refuseUnreadPages, Session } from './connection.js'
-import { damagedLists, damagedTrials, LISTS, strangeListsSql, TRIALS } from './lists.js'
+import { damagedLists, damagedTrials, LISTS, strayRowsSql, TRIALS } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
-import { rawTicker, SELECT_SHEETS } from './read.js'
+import { rawRowsOfTicker, SELECT_SHEETS } from './read.js'
 import { SELECT_TICKERS, type TickerRow } from './schema.js'
 
 /** All damages of a database: reads all data as questions do, and checks that nothing is missing. */
@@ -19,7 +19,7 @@ export function verifySession(db: Session): Damage[] {
   damages.push(...listDamages(db.all<ListedItem>(lostRowsSql()), db.all<ListedItem>(unlistedRowsSql())))
   const derived = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`))
-    damages.push(...tickerDamages(db, rawTicker(db, entry), derived))
+    damages.push(...tickerDamages(db, rawRowsOfTicker(db, entry), derived))
   for (const row of db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} ORDER BY ticker, kind`))
     damages.push(...collectDamage(() => verifySheet(db, row)))
   // One by one: a whole market does not fit into memory.
@@ -61,7 +61,7 @@ export function verifyTrials(file: string): VerifiedFile {
 export function verifyLists(file: string): VerifiedFile {
   return verifyFile('lists', file, LISTS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
-    const strange = db.all<{ what: string }>(strangeListsSql(db.schema)).map(({ what }) => fileDamage(what))
+    const strange = db.all<{ what: string }>(strayRowsSql(db.schema)).map(({ what }) => fileDamage(what))
     return { rows, damages: [...damagedLists(db), ...strange] }
   })
 }

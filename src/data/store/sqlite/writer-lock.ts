@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path'
 import { parameter, remedy, StorageError, sentence, WriterBusy } from '../../../core/errors.js'
 import { describeWriter, type Writer, writerBusyError } from '../store.js'
 import { connect, LOCK_TIMEOUT_MS, type Session, translateError } from './connection.js'
-import { bootIn, markOf, mendMeta, putMeta } from './meta.js'
+import { bootIn, deleteDamagedMeta, putMeta, writerMark } from './meta.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
 import { DATA } from './schema.js'
@@ -43,8 +43,8 @@ export class WriterLock {
       refuseIfHeld(this.#db.location, this.#holder())
       const { pid, host, started } = writer
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
-      mendMeta(this.#db)
-      putMeta(this.#db, 'writer', markOf(writer, thisBoot()))
+      deleteDamagedMeta(this.#db)
+      putMeta(this.#db, 'writer', writerMark(writer, thisBoot()))
     })
   }
 
@@ -92,9 +92,10 @@ export class WriterLock {
     }
   }
 
+  /** The process that the row names; undefined without a row. */
   #holder(): Holder | undefined {
     const row = this.#db.get<HolderRow>(SELECT_HOLDER)
-    return row === undefined ? undefined : holderOf(row)
+    return row === undefined ? undefined : holderOfRow(row)
   }
 }
 
@@ -106,7 +107,7 @@ export function withWriterLock<T>(path: string, db: Connection, steps: () => T):
   const lock = tryLock(path)
   try {
     const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(SELECT_HOLDER).get()
-    const holder = row === undefined ? undefined : holderOf(row)
+    const holder = row === undefined ? undefined : holderOfRow(row)
     if (lock === null) throw writerBusyError(path, holder)
     refuseIfHeld(path, holder)
     return steps()
@@ -138,7 +139,8 @@ export type HolderRow = Writer & { mark: string | null }
 export const SELECT_HOLDER =
   "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
-export function holderOf({ mark, ...writer }: HolderRow): Holder {
+/** The holder that a row and its mark name. */
+export function holderOfRow({ mark, ...writer }: HolderRow): Holder {
   return { ...writer, boot: mark?.startsWith(`${writer.started} `) ? bootIn(mark) : null }
 }
 
@@ -156,7 +158,7 @@ function isGone({ pid, host, boot }: Holder): boolean {
 
 /** Takes the lock of a database; null if another process has it. Throws StorageError if the file cannot be locked. */
 export function tryLock(path: string): Connection | null {
-  const file = lockFile(path)
+  const file = lockFilePath(path)
   makeLockFile(path, file)
   refuseWithoutAccess(path, file)
   try {
@@ -230,7 +232,7 @@ function refuseWithoutLockSupport(path: string, file: string): void {
 
 /** Whether another process has the lock; takes none. */
 export function isLocked(path: string): boolean {
-  const file = lockFile(path)
+  const file = lockFilePath(path)
   if (!existsSync(file)) return false
   try {
     connect(file, { readonly: true, timeout: 0 }).close()
@@ -240,12 +242,13 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** One lock file for all names of the database, which may not exist yet. */
-function lockFile(path: string): string {
+/** The path of a database's lock file, the same for all names of the database, which may not exist yet. */
+function lockFilePath(path: string): string {
   const real = existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path))
   return `${real}-writer`
 }
 
+/** Whether an error says that another process has the file locked. */
 function isBusy(cause: unknown): boolean {
   return String((cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
 }

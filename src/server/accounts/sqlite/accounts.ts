@@ -8,7 +8,7 @@ import type { Tier } from '../../../core/model/terms.js'
 import { isDiskNearlyFull, type Notice, openForWriting, Session } from '../../../data/store/sqlite/connection.js'
 import { fileLostCheck } from '../../../data/store/sqlite/files.js'
 import type { DatabaseKind } from '../../../data/store/sqlite/migrations.js'
-import { addHashesSql, hashWrittenRows, JUST_WRITTEN, markWrittenSql } from '../../../data/store/sqlite/row-hash.js'
+import { addRowHashesSql, hashWrittenRows, JUST_WRITTEN, markWrittenSql } from '../../../data/store/sqlite/row-hash.js'
 import {
   ACCOUNT_TABLE_NAMES,
   ACCOUNT_TABLES,
@@ -411,7 +411,7 @@ export const ACCOUNTS: DatabaseKind = {
       PRIMARY KEY (account, start)
     ) STRICT, WITHOUT ROWID;
     `,
-    addHashesSql(HASHED_TABLES),
+    addRowHashesSql(HASHED_TABLES),
     `
     -- The watch list of each account, in the order of place
     CREATE TABLE watched (
