@@ -224,12 +224,13 @@ type Value = string | number | Uint8Array | null | Readonly<Record<string, strin
  */
 export class Session {
   readonly location: string
+  /** Whether any statement of this session has failed. */
+  hasFailed = false
   readonly #repair: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
   #db: Connection
   #checkFile: () => void
   #transaction: ((work: () => unknown) => unknown) | null = null
-  #hasFailed = false
 
   /**
    * @param location the path for messages
@@ -241,10 +242,6 @@ export class Session {
     this.#db = db
     this.#repair = mend
     this.#checkFile = db.readonly || db.memory ? () => {} : writtenFileCheck(file)
-  }
-
-  get hasFailed(): boolean {
-    return this.#hasFailed
   }
 
   /** Continues with another connection; the file now has its final name. */
@@ -343,7 +340,7 @@ export class Session {
     try {
       return work()
     } catch (cause) {
-      this.#hasFailed = true
+      this.hasFailed = true
       throw translateError(this.location, cause, this.#repair)
     }
   }
