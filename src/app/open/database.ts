@@ -252,6 +252,7 @@ export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise
  * StorageError if they cannot be written, NotFound for a named database that is missing.
  */
 export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
+  // Refuses a named database that is missing.
   await companionPath('lists', choice)
   const { openSqliteLists } = await import('../../data/store/sqlite/lists.js')
   return openSqliteLists(listsPath(choice), Date.now, choice.notice)
@@ -259,6 +260,7 @@ export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
 
 /** Opens the watch lists for reading; null if there are none yet. Throws StorageError for unreadable ones. */
 export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
+  // Refuses a named database that is missing.
   await companionPath('lists', choice)
   const { openSqliteListsForReading } = await import('../../data/store/sqlite/lists.js')
   return openSqliteListsForReading(listsPath(choice))

@@ -198,13 +198,13 @@ function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
-/** The maps. The first one is omitted on a page where it leads the page already. */
+/** The maps. A page without tests already begins with the first one, so that only a terminal shows it here. */
 function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)
   const undrawn = maps.length - MOST_MAPS
-  const isOnlyMapAbove = maps.length === 1 && !isTested
-  return section({ id: 'map', title: 'Other maps', untitled: true, ...(isOnlyMapAbove ? { on: 'terminal' } : {}) }, [
+  const isForTerminal = maps.length === 1 && !isTested
+  return section({ id: 'map', title: 'Other maps', untitled: true, ...(isForTerminal ? { on: 'terminal' } : {}) }, [
     ...maps.slice(0, MOST_MAPS).flatMap(({ setting, table }, i): Part[] => {
       const on = i === 0 && !isTested ? 'terminal' : undefined
       return compact([setting !== '' && { on, notes: [`With ${setting}:`] }, { on, table }])

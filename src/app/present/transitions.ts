@@ -17,8 +17,8 @@ import {
 import { asOfText, boundsText, tickerColumns, tickersText } from './words.js'
 
 /**
- * The next bands, the durations and the exits of each band; with a context, whether it matters. Machines get a row per
- * pair of bands, and with a context one per pair in each of its bands.
+ * Describes the next bands, the durations and the exits of each band, and whether a context matters if there is one.
+ * Machines get a row for each pair of bands; with a context, one for each pair in each of its bands.
  */
 export function describeTransitions(transitions: Transitions): Described {
   const { tickers, field, timeframe, context, events, query_range, bands } = transitions

@@ -27,16 +27,19 @@ export class TickerPages {
   }
 
   async summary(params: object): Promise<SummaryPage> {
+    // Refuses wrong parameters before a request.
     parseSummary(params)
     return this.#ask(SUMMARY_PATH, SUMMARY, params, SUMMARY_PAGE, 'a summary')
   }
 
   async search(params: object): Promise<SearchPage> {
+    // Refuses wrong parameters before a request.
     parseSearch(params)
     return this.#ask(SEARCH_PATH, SEARCH, params, SEARCH_PAGE, 'a search')
   }
 
   async barsPage(params: object): Promise<BarsPage> {
+    // Refuses wrong parameters before a request.
     parseBars(params)
     return this.#ask(BARS_PATH, BARS, params, BARS_PAGE, 'a page of bars')
   }

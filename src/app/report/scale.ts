@@ -146,6 +146,7 @@ export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   // `month` counts the months since the year 0.
   for (let month = firstYear * 12; ; month += months) {
     const year = Math.floor(month / 12)
+    // Steps of several years begin with a year that the step divides: 1990, 2000.
     if (months >= 12 && year % (months / 12) !== 0) {
       month += 12 - months
       continue

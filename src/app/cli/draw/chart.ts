@@ -159,15 +159,15 @@ export interface Bar {
  * Draws horizontal bars on one scale from 0, in eighths of a character, with labels at the left and words at the right.
  */
 export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
-  const label = maxLength(bars.map(bar => bar.label))
-  const text = maxLength(bars.map(bar => bar.text))
-  const barWidth = Math.max(8, width - label - text - 4)
+  const labelWidth = maxLength(bars.map(bar => bar.label))
+  const textWidth = maxLength(bars.map(bar => bar.text))
+  const barWidth = Math.max(8, width - labelWidth - textWidth - 4)
   const maxValue = bars.reduce((max, bar) => Math.max(max, bar.value), 0)
   return bars.map(bar => {
     const length = maxValue === 0 ? 0 : (bar.value / maxValue) * barWidth
     const drawn = ascii ? '#'.repeat(Math.round(length)) : eighthBlocks(length)
     const axis = ascii ? '|' : '│'
-    return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
+    return `${bar.label.padStart(labelWidth)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
   })
 }
 

@@ -221,11 +221,12 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: D
 
 /** Lines with a name, a sparkline and a text each, such as equity and drawdown. */
 function trendLines(lines: readonly Trend[], { width, unicode }: Screen): string[] {
-  const name = maxLength(lines.map(line => line.name)) + 2
-  const words = maxLength(lines.map(line => line.text))
-  const barWidth = Math.max(4, Math.min(60, drawingWidth(width) - name - 2 - words))
+  const nameWidth = maxLength(lines.map(line => line.name)) + 2
+  const textWidth = maxLength(lines.map(line => line.text))
+  const barWidth = Math.max(4, Math.min(60, drawingWidth(width) - nameWidth - 2 - textWidth))
   return lines.map(
-    line => `${line.name.padEnd(name)}${sparkline(line.values, { width: barWidth, ascii: !unicode })}  ${line.text}`,
+    line =>
+      `${line.name.padEnd(nameWidth)}${sparkline(line.values, { width: barWidth, ascii: !unicode })}  ${line.text}`,
   )
 }
 
