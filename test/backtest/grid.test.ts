@@ -11,6 +11,7 @@ import type { Grid } from '../../src/research/backtest/result.js'
 import { differingValues, inWords } from '../../src/research/backtest/words.js'
 import { notInQuick } from '../support/full.js'
 import { ledger } from './support/ledger.js'
+import { type MadeBar, madeMarket } from './support/made-market.js'
 import { noiseMarket } from './support/noise.js'
 
 const ASKED = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, costs: 0 }
@@ -77,6 +78,26 @@ describe('a grid', () => {
     expect(strategies.map(({ rank }) => rank)).toEqual([
       ...[undefined, '-rsi(close, 2)', 'min(rsi(close, 2), ln(close + 1))', 'high + low'],
     ])
+  })
+
+  it('says of its best what a backtest of it says', async () => {
+    const bars = Array.from({ length: 60 }, (_, t): MadeBar => [10 + (t % 7), 20, 5, 10 + ((t * 3) % 7)])
+    const one = { bars, bands: { rsi_zone: 'ddaaddaadd'.repeat(6) } }
+    const asked = { tickers: ['A', 'B'], field: 'rsi_zone', band: 'deep_oversold', costs: 0, max_positions: 1 }
+    const query = parseGrid({ ...asked, vary: ['hold=3,5'] }, { tier: null })
+    const { warnings, best } = await grid(madeMarket({ A: one, B: one }), query)
+    const own = await backtest(madeMarket({ A: one, B: one }), best!.strategy, { ...query.run, reps: 0 })
+    expect(warnings[0]).toContain('of the best: fewer than 20 say little')
+    expect(warnings.filter(text => text.startsWith('the best: ')).length).toBeGreaterThan(1)
+    for (const text of warnings) if (text.startsWith('the best: ')) expect(own.warnings).toContain(text.slice(10))
+    expect(warnings).toContain('the best: no costs: real trades cost something')
+    expect(warnings.join()).toMatch(/the best: \d+ of \d+ signals found no place, chosen at random 200 times/)
+    const { cells } = await grid(madeMarket({ A: one, B: one }), query)
+    for (const { draws, statistics } of cells) {
+      expect(draws!.n).toBe(25)
+      expect(draws!.return.p05!).toBeLessThanOrEqual(statistics.total_return!)
+      expect(draws!.return.p95!).toBeGreaterThanOrEqual(statistics.total_return!)
+    }
   })
 
   it('tries lags of a condition', () => {

@@ -246,6 +246,7 @@ describe('refusals use the words of the author', () => {
     [`${HOLDING} --size "vol 10% max 3"`, '--size "3" is not a fraction'],
     [`${HOLDING} --costs much`, '--costs "much" is not parts such as 5bp,slip 2bp'],
     [`${HOLDING} --costs 5bp,2bp`, 'is not parts such as 5bp,slip 2bp,share 0.005,fixed 1,borrow 3%, each once.'],
+    [`${LEAST} --hold 5,20`, '--hold "5,20" names candidates. To compare them give'],
     [LEAST, 'nothing ends a trade; give one of --hold, --exit leave, --stop, --target, --trailing.'],
     [`${HOLDING} --exit oversol`, '--exit "oversol" is not leave, a band of rsi_zone, or a condition such as'],
     [`${HOLDING} --exit oversold --exit overbought`, '--exit overbought: there is one such rule already'],

@@ -80,6 +80,16 @@ describe('bands events', () => {
       expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toBe('')
   })
 
+  test('leaves out what Free does not show', async () => {
+    const page = JSON.parse((await ask('events AAPL rsi_zone --tier free --json')).out)
+    expect(page.query_range).toBe('90d')
+    expect(Object.keys(page.events[0])).toEqual(['date', 'band', 'prev_band', 'duration_days', 'aftermath'])
+    expect(page.events[0].aftermath).toBeNull()
+    const { out, err } = await ask('events AAPL rsi_zone --tier free', { terminal: 80 })
+    expect(out).not.toMatch(/STABILITY|100d/)
+    expect(err).toContain('Stability, flips and returns come with the Plus tier')
+  })
+
   test('adds exact returns when asked, in every form', async () => {
     const line = 'events AAPL rsi_zone --band oversold --limit 1 --returns'
     expect(JSON.parse((await ask(`${line} --json`)).out).events[0].returns['5d']).toBeCloseTo(0.12, 2)

@@ -2,7 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FIELDS } from '../../src/core/fields/index.js'
+import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/core/model/facts.js'
+import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { BARS, expectEnd, importBundledBars, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
@@ -276,6 +278,38 @@ describe('a simulated sector', () => {
     expect(found.readings).toContainEqual(expect.objectContaining({ name: 'peers', value: 5 }))
     const text = unpainted((await world(`explain SIM0001 pe_vs_sector ${event.date}`, 'loaded', { terminal: 80 })).out)
     expect(text).toContain(noted.eps_q1.slice(0, 24))
+  })
+
+  test('leaves fundamental fields out of now while an import of facts is not finished', async () => {
+    await ask(`${SIMULATED} --load`)
+    const store = openSqlite(folder.file(`${database}.db`), { readonly: false })
+    await store.write({ unsettled: ['ticker SIM0001'] }, DEFINITIONS_VERSION)
+    await store.close()
+    const { states, omitted } = await document('now SIM0001')
+    expect(states).toHaveLength(9)
+    expect(omitted).toHaveLength(12)
+    const line = 'each waits for an import to be finished (bands status)'
+    expect((await ask('now SIM0001')).out).toContain(line)
+    expect((await ask('changes')).out).toContain(line)
+    expect((await ask('changes --csv -q')).err).toContain(line)
+    const field = 'growth_zone'
+    const named = ['events', 'tally', 'transitions', 'explain', 'show', 'study'].map(name => `${name} SIM0001 ${field}`)
+    const doors = [
+      ...named,
+      `backtest SIM0001 --when "${field} = stable" --hold 5`,
+      `sweep SIM0001 --field ${field}`,
+      `screen "${field} = stable"`,
+      `changes --field ${field}`,
+      `changes --when "${field} = stable" --since 2010-01-01`,
+      `now SIM0001 --field ${field}`,
+      ...['events', 'series'].flatMap(what => [`export ${what}`, `export ${what} --field ${field}`]),
+      `check lookahead SIM0001 --field ${field}`,
+    ]
+    for (const line of doors) expectEnd(await ask(line), 8, 'waits for an import to be finished')
+    expect((await ask('status')).out).toContain('bands rebuild finishes it')
+    expectEnd(await ask('remove NOTHING'), 3, 'finished what a killed import had left: derived the fields of 1 ticker')
+    expect((await document('now SIM0001')).states).toHaveLength(21)
+    expect((await ask('remove NOTHING')).err).not.toContain('finished')
   })
 
   test('refuses --facts with --load', async () => {

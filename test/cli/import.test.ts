@@ -287,6 +287,11 @@ describe('the data commands', () => {
     expect((await ask('verify --deep')).out).toBe(
       '2 tickers checked, every event derived again: all as it was written\n',
     )
+    await ask('accounts create alice --tier free')
+    await ask('study SIM0001 rsi_zone')
+    expect((await ask('verify')).out).toBe(
+      '2 tickers, the ledger of credits (0 rows), the ledger of trials (5 rows) checked: all as it was written\n',
+    )
   })
 
   test('export writes whole files, in the format of their ending', async () => {

@@ -201,6 +201,16 @@ describe('pulled data', () => {
     const early = await ask(db, 'events SIM0001 rsi_zone --as-of 2024-01-31')
     expectEnd(early, 2, '--as-of 2024-01-31 is before 2024-06-28')
   })
+
+  it('reports missing later returns after a pull with a Free key', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.free })
+    expect(JSON.parse((await ask(db, 'events SIM0001 volume_ratio_band --json')).out).query_range).toBe('90d')
+    const tally = await ask(db, 'tally SIM0001 volume_ratio_band')
+    expectEnd(tally, 4, 'was pulled with a free key')
+    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.plus })
+    expect((await ask(db, 'tally SIM0001 volume_ratio_band')).code).toBe(0)
+  })
 })
 
 describe('a database with bars of some tickers and pulled events of others', () => {

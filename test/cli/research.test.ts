@@ -1,14 +1,16 @@
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTrials } from '../../src/app/open/database.js'
 import { parseDay } from '../../src/core/model/day.js'
 import { probability } from '../../src/core/numbers.js'
 import type { Trial } from '../../src/core/source.js'
 import type { CheckLookahead } from '../../src/data/local/check.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
 import { type EventStudy, isVolatile } from '../../src/research/study/result.js'
 import type { Sweep } from '../../src/research/sweep/result.js'
 import type { Tally } from '../../src/research/tally/tally.js'
 import { CELL_TEST, type LogComparison } from '../../src/research/trials.js'
+import { Database } from '../support/database.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { bundledBars } from './support/run.js'
@@ -264,6 +266,38 @@ describe('bands trials', () => {
     expect(await count()).toBe(before)
     await ask(`study GSPC macd_state --horizon 7,8,9 ${FAST}`)
     expect(await count()).toBe(before + 2)
+  })
+
+  notInQuick(
+    'that cannot be written cost no answer, which says so; that cannot be opened are said to be missing',
+    async () => {
+      const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
+      cpSync(folder.file('bands.db'), folder.file('full.db'))
+      await (await openTrials({ db: folder.file('full.db') }))!.close()
+      const db = new Database(folder.file('full.trials.db'))
+      db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
+      db.close()
+      for (const line of [STUDY, BACKTEST, SWEEP]) {
+        const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
+        expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
+      }
+      cpSync(folder.file('bands.db'), folder.file('odd.db'))
+      writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')
+      const studied = await ask(`${STUDY} --json`, of('odd.db'))
+      expect(studied.code).toBe(0)
+      expect(studied.err).toContain('this run is not counted among the trials')
+      const listed = await ask('trials', of('odd.db'))
+      expect([listed.code, listed.out]).toEqual([6, ''])
+      expect(listed.err).not.toContain('this run')
+    },
+  )
+
+  test('are only read, and are none before the first look', async () => {
+    cpSync(folder.file('bands.db'), folder.file('new.db'))
+    const asked = await ask('trials', { env: { BANDS_DB: folder.file('new.db') } })
+    expect(asked.code).toBe(0)
+    expect(asked.out).toContain('This database has no trial log yet')
+    expect(existsSync(folder.file('new.trials.db'))).toBe(false)
   })
 
   test('are said to be cut only where a kind has more than is shown', async () => {

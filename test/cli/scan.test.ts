@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Args } from '../../src/app/cli/command.js'
 import { withoutDefaultLimit } from '../../src/app/cli/options.js'
@@ -6,6 +7,7 @@ import type { Tier } from '../../src/core/model/terms.js'
 import type { OversoldParams } from '../../src/core/params/questions.js'
 import { parseOversold } from '../../src/core/params/questions.js'
 import { OVERSOLD_KEYS } from '../../src/core/tiers.js'
+import { notInQuick } from '../support/full.js'
 import { type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -104,6 +106,29 @@ describe('bands scan oversold', () => {
     // The page itself counts them.
     expect((await ask(`--date ${DAY} --limit 4 --json`)).err).toBe('')
     expect((await ask(`--date ${DAY} --limit 9`)).err).toBe('')
+  })
+
+  notInQuick('shows a tier no more matches than a key gets, in every form', async () => {
+    const falling = Array.from({ length: 110 }, (_, i) =>
+      Array.from({ length: 31 }, (_, day) => {
+        const close = 200 - day
+        return `F${i},2018-03-${String(day + 1).padStart(2, '0')},${close},${close},${close},${close},1000`
+      }).join('\n'),
+    )
+    writeFileSync(folder.file('falling.csv'), ['ticker,date,open,high,low,close,volume', ...falling, ''].join('\n'))
+    const env = { BANDS_DB: folder.file('falling.db') }
+    expect((await typed(`import ${folder.file('falling.csv')}`, { env })).code).toBe(0)
+    const scan = async (line: string) => {
+      const { out, err } = await ask(line, { env })
+      return [out.trimEnd().split('\n').length, err]
+    }
+    expect(await scan('--ndjson')).toEqual([110, ''])
+    const most = '10 more match, and 100 is the most that is shown: narrow it with'
+    for (const [form, lines] of [
+      ['--ndjson', 100],
+      ['--csv', 101],
+    ] as const)
+      expect(await scan(`${form} --tier pro`)).toEqual([lines, expect.stringContaining(most)])
   })
 
   test('leaves out what Free does not see, and names the tier that has it', async () => {

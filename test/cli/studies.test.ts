@@ -87,6 +87,9 @@ test('studies without an event say why on stderr, and say it once', async () => 
   const both = `${facts} that count are loaded for any of the 2 tickers`
   for (const question of ['tally AAPL', 'transitions AAPL', 'show AAPL'])
     expect((await ask(`${question} valuation_zone`)).err).toBe(`No event: ${alone}.\n`)
+  expect((await ask('events AAPL rsi_zone --timeframe weekly --as-of 2013-06-01')).err).toContain(
+    '3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly shows why.',
+  )
   expect((await ask('tally AAPL,GSPC valuation_zone')).err).toBe(`No event: ${both}.\n`)
   expect((await ask('now --field valuation_zone')).err).toBe(`${both}.\n`)
   expect((await ask('now --field valuation_zone -q')).err).toBe('')

@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { wordsAsText } from '../../src/core/errors.js'
@@ -14,7 +14,7 @@ import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import type { Store } from '../../src/data/store/store.js'
 import { FULL } from '../support/full.js'
 import { contentAt, fileOf, HEADER, WHO } from '../support/imports.js'
-import { temporaryFolder } from '../support/store.js'
+import { smallDisk, temporaryFolder } from '../support/store.js'
 
 /** As many are written as one. */
 const ONCE = 200
@@ -153,6 +153,21 @@ describe('an import that is stopped between two writes', () => {
     await run(db, path)
     expect(await stamp()).toBe(before)
     await store.close()
+  })
+
+  it('by a full disk says what is loaded, and that the same import goes on after that', async ({ skip }) => {
+    const disk = smallDisk('64m')
+    if (disk === null) return skip('no disk of its own can be had here')
+    const db = join(disk, 'full.db')
+    const filler = join(disk, 'filler')
+    const path = file(temporaryFolder(), 'all.csv', TWO, 0, 20)
+    const fill = () => expect(() => appendFileSync(filler, Buffer.alloc(64 << 20))).toThrow(/ENOSPC/)
+    await expect(run(db, path, {}, 2, fill)).rejects.toThrow(
+      `${db}: the disk is full; what was being written is not in it; ${ONCE} of the ${TWO} tickers of ${path} are loaded, and the same import again goes on after them`,
+    )
+    rmSync(filler)
+    expect(await statusOf(db)).toMatchObject({ tickers: ONCE, part_loaded: [{ tickers: ONCE, of: TWO }], damages: [] })
+    expect((await run(db, path))!.resumed).toBe(ONCE)
   })
 
   it('is reported by the doctor, with the command that continues it, until a rebuild accepts it', async () => {

@@ -87,6 +87,21 @@ describe('a first pull', () => {
     expect(new Set(source.names).size).toBe(source.names.length - 1)
   })
 
+  it('is answered from only when it is whole', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    source.answers = 1
+    await pull(store, source, [RSI])
+    const total = (await source.local.events(WHOLE)).total_occurrences
+    await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({
+      code: 'busy',
+      message: `daily rsi_zone of SIM0001 is pulled in part only, 100 of ${total} events; pull it to the end.`,
+    })
+    source.answers = Number.POSITIVE_INFINITY
+    await pull(store, source, [RSI])
+    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+  })
+
   it('never spends more than it is allowed, finishing one series after the other', async () => {
     const series = keys(TICKERS, ['rsi_zone'], ['daily'])
     const all = (await pull(emptyStore(), new Source(market), series)).credits

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { BUILT_IN } from '../../src/core/fields/index.js'
-import { parseDay } from '../../src/core/model/day.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { SearchPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import { longNameOf } from '../../src/core/params/places.js'
 import { ALL_COLUMNS } from '../../src/core/params/search.js'
-import { grantedFields } from '../../src/core/tiers.js'
+import { grantedFields, PLANS } from '../../src/core/tiers.js'
 import { now } from '../../src/research/tally/now.js'
 import { notInQuick } from '../support/full.js'
 import { serve, serveFile } from '../support/serve.js'
@@ -173,6 +173,21 @@ describe('refusals', () => {
       const { status, json, text } = await server.get(spelled(params), KEYS.pro)
       expect([status, json().param], text).toEqual([400, param])
       expect(text).toContain(words)
+    }
+  })
+
+  it('are by the tier: fields and past days', async () => {
+    const old = formatDay(PLANS.plus.rangeStart(parseDay('2024-06-28')!) - 5)
+    const refusals: [Record<string, unknown>, Tier, Tier][] = [
+      [{ date: '2024-06-03' }, 'free', 'plus'],
+      [{ date: old }, 'plus', 'pro'],
+      [{ filters: [filter('fundamentals_valuation_zone', 'eq', 'fair_value')] }, 'free', 'plus'],
+      [{ fields: ['pe_vs_sector'] }, 'plus', 'pro'],
+      [{ sort_by: 'net_direction' }, 'plus', 'pro'],
+    ]
+    for (const [params, tier, required] of refusals) {
+      const { status, json } = await server.get(spelled(params), KEYS[tier])
+      expect([status, json().required_tier], JSON.stringify(params)).toEqual([403, required])
     }
   })
 })

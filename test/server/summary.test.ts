@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { BUILT_IN } from '../../src/core/fields/index.js'
-import { parseDay } from '../../src/core/model/day.js'
+import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandMeta, SnapshotPage, SnapshotsPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import { longNameOf, placeOf } from '../../src/core/params/places.js'
 import { parsePool } from '../../src/core/params/questions.js'
-import { grantedFields } from '../../src/core/tiers.js'
+import { grantedFields, PLANS } from '../../src/core/tiers.js'
 import { now } from '../../src/research/tally/now.js'
 import { tally } from '../../src/research/tally/tally.js'
 import { firstInQuick } from '../support/full.js'
@@ -192,5 +192,25 @@ describe('refusals', () => {
       expect([status, json().param], search).toEqual([400, param])
       expect(JSON.stringify(json()), search).toContain(words.replaceAll('"', '\\"'))
     }
+  })
+
+  it('are by the tier: past days, fields, numbers', async () => {
+    const old = formatDay(PLANS.plus.rangeStart(parseDay('2024-06-28')!) - 5)
+    const refusals: [string, Tier, Tier][] = [
+      ['date=2024-06-03', 'free', 'plus'],
+      ['start=2024-06-03', 'free', 'plus'],
+      [`date=${old}`, 'plus', 'pro'],
+      [`start=${old}`, 'plus', 'pro'],
+      ['fields=fundamentals', 'free', 'plus'],
+      ['fields=fundamentals.insider_activity', 'plus', 'pro'],
+      ['fields=trend,fundamentals.pe_vs_sector_zone', 'plus', 'pro'],
+      ['field=fundamentals_valuation_zone', 'free', 'plus'],
+      ['field=rsi_zone&stats=true', 'free', 'plus'],
+    ]
+    for (const [search, tier, required] of refusals) {
+      const { status, json } = await server.get(`${AT}?${search}`, KEYS[tier])
+      expect([status, json().required_tier], search).toEqual([403, required])
+    }
+    expect((await asked('?fields=fundamentals', 'plus')).fundamentals).not.toHaveProperty('pe_vs_sector_zone')
   })
 })

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FileLost, StorageError } from '../../src/core/errors.js'
+import { FileLost, remedy, StorageError } from '../../src/core/errors.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { BandEvent } from '../../src/core/model/event.js'
@@ -98,6 +98,26 @@ describe('a SQLite file', () => {
     expect(JSON.parse(answer.stdout.toString()).tickers).toHaveLength(1)
     expect(readFileSync(path).equals(image)).toBe(true)
     expect(readdirSync(folder)).toEqual(['bands.db'])
+  })
+
+  it('reports every kind of changed pulled event, and of what is said of them', async () => {
+    const path = await filled()
+    const columns = new Database(path).pragma('table_info(pulled)') as { name: string; type: string }[]
+    const changes = columns.filter(({ name }) => !['ticker', 'timeframe', 'field'].includes(name))
+    expect(changes.length).toBeGreaterThan(9)
+    for (const { name, type } of changes) {
+      const store = openSqlite(path, { readonly: false })
+      await pulledIn(store).put(pulledSeries('AAPL'))
+      expect(await store.verify(), name).toEqual([])
+      const db = new Database(path)
+      const text = name === 'state' ? "'mixed'" : `coalesce(${name}, '') || ' '`
+      const changed = { INTEGER: `${name} + 1`, BLOB: `zeroblob(length(${name}))` }[type] ?? text
+      db.exec(`UPDATE pulled SET ${name} = ${changed}`)
+      db.close()
+      const what = 'its pulled daily rsi_zone events are not what was written'
+      expect(await store.verify(), name).toEqual([{ ticker: 'AAPL', what, mend: remedy('remove', ['AAPL']) }])
+      await store.close()
+    }
   })
 
   it('of an earlier schema is refused by a question, and keeps everything when it is written to', async () => {

@@ -223,6 +223,22 @@ describe('the windows', () => {
       expect([...found.days]).toEqual([...series.days].filter((_, t) => recorded[t] !== UNDEFINED))
     }
   })
+
+  it('that a delisting ends count with its final price, and are lost where that is not known', async () => {
+    const [dead, alive] = randomWalks(9, { tickers: 2, bars: 500 })
+    const codes = codesWith(400, [100, 395], 20)
+    const gone = { ...cut(dead!, 400), codes }
+    const day = gone.series.days[399]! + 1
+    const known = await studyOf([{ ...gone, delisting: { day, price: 0 } }, alive!], {
+      tickers: ['W00'],
+      horizons: [10],
+    })
+    expect(known.windows[0]).toMatchObject({ n: 2, worst: -1, lost: { delisted: 0, not_elapsed: 0 } })
+    expect(known.occurrences[1]).toMatchObject({ returns: { '10d': -1 }, mae: { '10d': -1 } })
+    const unknown = await studyOf([gone, alive!], { tickers: ['W00'], horizons: [10] })
+    expect(unknown.windows[0]).toMatchObject({ n: 1, lost: { delisted: 1, not_elapsed: 0 } })
+    expect(unknown.warnings.join(' ')).toContain('final price is not known')
+  })
 })
 
 describe('the trial ledger', () => {
