@@ -79,7 +79,7 @@ export abstract class Questions {
     return this.withDefinitions(params, { ...found, notes })
   }
 
-  /** `GET /v1/scan/oversold`: the oversold tickers; `limit` as above (default 20). */
+  /** `GET /v1/scan/oversold`: the oversold tickers. `limit` defaults to 20; a database without a tier takes any, or `all`. */
   async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
     const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
     const page = await this.#bands.oversold(query)
@@ -131,7 +131,7 @@ export abstract class Questions {
     return this.withDefinitions(params, await now(this.#bands, query))
   }
 
-  /** The 21 band fields with tier and vocabulary. */
+  /** All known fields with their tiers and bands: the built-in ones, then the user's own. */
   fields(): readonly AnyField[] {
     return this.known.all
   }

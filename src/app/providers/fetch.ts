@@ -171,7 +171,7 @@ export class Fetching {
       const tickersToStore = new Set(tickers)
       const bars = answer.bars.filter(({ ticker }) => tickersToStore.has(ticker))
       const outcomes = await this.#put(bars, group, answer.format)
-      for (const ticker of tickers) yield await this.#store(ticker, group, answer, outcomes.get(ticker))
+      for (const ticker of tickers) yield await this.#resultOf(ticker, group, answer, outcomes.get(ticker))
     }
   }
 
@@ -238,8 +238,11 @@ export class Fetching {
     return { group: { ...this.#groups[0]!, tickers }, answer: { ...answer, bars } }
   }
 
-  /** The result of a ticker; stores its facts. @param put the outcome for its bars; undefined if it has none */
-  async #store(
+  /**
+   * The result of a ticker. Its facts are stored here. Bars that differ from those stored by one factor, as after a split,
+   * make its history load again. @param put the outcome of storing its bars; undefined if the answer has none
+   */
+  async #resultOf(
     ticker: string,
     group: TickerGroup,
     answer: VendorAnswer,

@@ -105,10 +105,15 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
     case 'unauthorized':
       return new Unauthorized(message || undefined)
     case 'tier_restricted': {
-      const textOr = (name: string): string => body.text(name) || 'unknown'
+      const textOrUnknown = (name: string): string => body.text(name) || 'unknown'
       const reason = message || `${base} refuses this to your plan.`
       const options = { message: reason, upgradeUrl }
-      return new TierRestricted(textOr('feature'), textOr('tier'), textOr('required_tier'), options)
+      return new TierRestricted(
+        textOrUnknown('feature'),
+        textOrUnknown('tier'),
+        textOrUnknown('required_tier'),
+        options,
+      )
     }
     case 'rate_limit_exceeded':
       return new RateLimited(text, utcMoment(body.text('reset')) ?? retryAt, upgradeUrl)

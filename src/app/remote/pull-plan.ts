@@ -57,7 +57,7 @@ export const PAGE_COST = eventsCost({})
 const MAX_RUN_AGE_MS = 24 * 3_600_000
 
 /** A digest of a request, independent of the order of its series. */
-export function digestOf({ series, replace }: PullRequest): string {
+export function requestDigest({ series, replace }: PullRequest): string {
   const names = series.map(key => JSON.stringify(keyOf(key))).sort()
   return createHash('sha256')
     .update(JSON.stringify([replace, [...new Set(names)]]))
@@ -76,7 +76,7 @@ export async function planOf(store: PullStore | null, url: string, request: Pull
   await refuseTickersWithBars(store, tickers)
   if (!request.replace) await refuseOtherSources(store.pages, tickers, url)
   const run = await store.pages.run()
-  const isSamePull = run !== null && run.url === url && run.asked === digestOf(request)
+  const isSamePull = run !== null && run.url === url && run.asked === requestDigest(request)
   const stoppedRun = isSamePull && now.getTime() - Date.parse(run.started) < MAX_RUN_AGE_MS ? run : null
   const plan = await planSeries(store.pages, url, request, stoppedRun)
   // A stopped run with nothing left to do only missed its end: this is a new run.

@@ -27,7 +27,7 @@ import {
   planOf,
   priceOf,
   pullState,
-  digestOf as requestDigest,
+  requestDigest,
   type SeriesReport,
   sumPrices,
 } from './pull-plan.js'
@@ -251,7 +251,7 @@ class PullWork {
     }
   }
 
-  /** The stored pages of a series that count, before its first request and after. */
+  /** The stored pages of a series that count. Before its first request, `item` also gets `startsAgain` and `isNew`. */
   async #readSeries(item: PullItem): Promise<StoredPages> {
     const { pages, source, request, plan } = this.#context
     if (item.requested) return (await pages.series(item))!
