@@ -29,7 +29,6 @@ function dataText(value: unknown): string {
 
 const UNSAFE_IN_SCRIPT = /[<>&\u2028\u2029]/g
 
-/** A value of a template as markup. */
 function markupOf(piece: TemplateValue): string {
   if (piece === null || piece === undefined || piece === false) return ''
   if (piece instanceof Html) return piece.text

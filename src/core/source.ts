@@ -248,7 +248,6 @@ export async function vocabulariesOf(
   return new Map((await source.fields(asked)).map(({ name, bands }) => [name, bands]))
 }
 
-/** The bars of one ticker. */
 export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
   return firstItem(source.bars({ tickers: [ticker], timeframe }))
 }

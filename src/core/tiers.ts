@@ -97,7 +97,6 @@ export interface Plan {
   exports: boolean
 }
 
-/** A plan of a server. */
 interface Subscription extends Plan {
   /** Credits that a server grants an account, in a UTC day and in an hour. */
   credits: { day: number; hour: number }
@@ -134,7 +133,6 @@ export const PLANS: Readonly<Record<Tier, Subscription>> = {
 /** `query_range` without a tier. */
 export const WHOLE_RANGE = 'all'
 
-/** The plan without a tier. */
 const PLAN_WITHOUT_TIER: Plan = {
   range: WHOLE_RANGE,
   rangeStart: () => Number.NEGATIVE_INFINITY,

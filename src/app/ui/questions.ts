@@ -61,7 +61,6 @@ export function begin(options: BandsOptions): Handler {
   }
 }
 
-/** The answer to a question as JSON. */
 export async function answerAsJson(bands: BandsClient, name: string, params: object): Promise<string> {
   return JSON.stringify(await findQuestion(name)!.ask(bands, params as never))
 }

@@ -127,7 +127,6 @@ function quarterFromReport(report: Report, splits: readonly Split[]): Quarter {
   }
 }
 
-/** The quarters of a year. */
 const QUARTERS_A_YEAR = 4
 
 /** Sum of four quarters; NaN when one is missing. @param from how many newer quarters to skip */

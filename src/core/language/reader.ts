@@ -240,7 +240,6 @@ export interface Word {
   kind: 'word' | 'number' | 'ticker' | 'quoted' | 'sign' | 'end'
   /** Lower case; tickers in upper case without their colon; quoted text without its quotes. */
   text: string
-  /** As written. */
   written: string
   /** The index of its first character, in UTF-16 units from 0. */
   at: number

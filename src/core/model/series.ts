@@ -220,9 +220,9 @@ export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColum
   const rows = first[all.length]!
   const columns = {
     bars: new Int32Array(rows),
-    bands: zeroBytes(rows),
-    flips: zeroBytes(rows),
-    stability: zeroBytes(rows),
+    bands: new Uint8Array(rows),
+    flips: new Uint8Array(rows),
+    stability: new Uint8Array(rows),
   }
   for (const [f, record] of all.entries())
     for (const name of ['bars', 'bands', 'flips', 'stability'] as const) columns[name].set(record[name], first[f])
@@ -234,10 +234,6 @@ export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColum
     first,
     ...columns,
   }
-}
-
-function zeroBytes(length: number): Uint8Array {
-  return new Uint8Array(length)
 }
 
 /** Outcomes after each bar: one pair of columns for every window of the timeframe, as long as the series. */

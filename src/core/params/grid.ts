@@ -285,7 +285,6 @@ export const COMPARE = {
   min_trades: RUN.min_trades,
 } as const satisfies Table
 
-/** The settings shared by all strategies. */
 export const SHARED_SETTINGS = {
   after: { ...SIGNALS.after, under: 'In all strategies' },
   before: SIGNALS.before,

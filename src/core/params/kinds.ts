@@ -134,7 +134,6 @@ export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: '
 /** The accounts of a server: a file, or the URL of a PostgreSQL database. */
 export const ACCOUNTS_AT: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: accountsValue }
 
-/** A Ray cluster. */
 export const CLUSTER: Kind<string, string> = {
   schema: { type: 'string' },
   takes: 'ray://HOST:PORT',

@@ -15,7 +15,6 @@ import type { Amendment, PackedRecord, PackedTail, Store, TickerEntry } from '..
 import { inOrder, type Work } from '../threads.js'
 import type { ImportOptions } from './report.js'
 
-/** A ticker to be derived. */
 export interface TickerData extends Company {
   /** Stored data before some bars that stay unchanged, with everything derived from them (default: none). */
   stored?: PackedTail

@@ -42,7 +42,6 @@ export interface Scale {
 export interface SeamContext {
   prices: Adjustment
   splits: readonly Split[]
-  /** The accepted jumps. */
   jumps: readonly AcceptedJump[]
 }
 

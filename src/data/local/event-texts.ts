@@ -16,7 +16,6 @@ export class TextBytes {
     this.length += this.#bytes.write(text, this.length)
   }
 
-  /** Appends a part of another text. */
   copy(from: TextBytes, start: number, end: number): void {
     this.#reserve(end - start)
     this.length += from.#bytes.copy(this.#bytes, this.length, start, end)

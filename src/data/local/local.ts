@@ -206,15 +206,9 @@ function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: b
     ...eventColumnsOf(view, indexes, plan.aftermath),
     contexts: context && Array.from(indexes, i => bandEnteredBy(context, view, view.record!.bars[i]!)),
     outcomes: outcomes ? outcomesAfter(view, indexes) : null,
-    base: withBase ? baselineOfQuery(view, query, rangeStart) : null,
+    base: withBase ? baselineOf(view, query, rangeStart) : null,
     present: presentBand(view, rangeStart),
   }
-}
-
-/** The baseline of a query: the returns after all bars between its dates on which the field has a band. */
-function baselineOfQuery(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
-  if (view.record === null) return baselineOfBars(view, new Int32Array())
-  return baselineOfBars(view, barsWithBand(barsBetween(view, query, rangeStart), view.record, view.bars))
 }
 
 /** Those of some consecutive bars on which the field has a band. @param bars the number of bars of the view */
@@ -231,15 +225,17 @@ function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: nu
  * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
  * defined and the window is complete, with or without an event.
  */
-function baselineOfBars(view: View, bars: Int32Array): Baseline {
-  const { windows } = TIMEFRAMES[view.timeframe]
-  const ended = windows.map(window => countBelow(bars, view.bars - window))
+function baselineOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
+  const { record, timeframe } = view
+  const bars =
+    record === null ? new Int32Array() : barsWithBand(barsBetween(view, query, rangeStart), record, view.bars)
+  const ended = TIMEFRAMES[timeframe].windows.map(window => countBelow(bars, view.bars - window))
   const first = bars[0] ?? 0
   return {
     bars: bars.length,
     days: daysAt(view.days, bars),
     ended,
-    performances: windows.map((_, w) => performanceCounts(view, w, bars.subarray(0, ended[w]))),
+    performances: ended.map((count, w) => performanceCounts(view, w, bars.subarray(0, count))),
     closes: view.outcomes!.close.subarray(first, view.bars),
     indexes: isConsecutive(bars) ? numbersBetween(0, bars.length) : bars.map(bar => bar - first),
   }

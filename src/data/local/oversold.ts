@@ -39,7 +39,7 @@ import {
   sectorOf,
   streakLength,
 } from './scan-states.js'
-import { periodAt } from './view.js'
+import { lastBand } from './view.js'
 
 /**
  * Which tickers are oversold: `GET /v1/scan/oversold`.
@@ -175,8 +175,7 @@ function bandsInForce(
   let reading: ReturnType<typeof read> | undefined
   return async field => {
     reading ??= read()
-    const view = await (await reading)(field)
-    return periodAt(view, view.bars - 1)?.band ?? null
+    return lastBand(await (await reading)(field))
   }
 }
 

@@ -76,7 +76,6 @@ export class RowGroup {
     return start
   }
 
-  /** The column of a name, which must be one of the group. */
   column(name: string): ColumnBuffer {
     return this.#columnsByName.get(name)!
   }
@@ -144,7 +143,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   } else if (dictionary?.words != null) {
     for (const code of dictionary.codes) writeText(dictionary.words[code]!)
   } else {
-    writeNumbers(values)
+    page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
   }
   chunk.plainSize += writePage(out, DATA_PAGE, rows, isDictionary ? RLE_DICTIONARY : PLAIN)
   chunk.size = out.length - chunk.start
@@ -237,10 +236,6 @@ function minAndMax(values: Float64Array | Int32Array): { min: number; max: numbe
 function writeText(word: Uint8Array): void {
   page.writeInt32(word.length)
   page.append(word)
-}
-
-function writeNumbers(values: Float64Array | Int32Array): void {
-  page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
 }
 
 /** Writes to `page` which rows have a value, after the number of bytes that this takes. */

@@ -15,7 +15,7 @@ import {
   refuseUnknownSector,
   sectorOf,
 } from './scan-states.js'
-import { periodAt, type View } from './view.js'
+import { lastBand } from './view.js'
 
 /**
  * The tickers that meet all filters on a day, with some columns of each: `GET /v1/search`. A ticker is judged on its
@@ -169,7 +169,7 @@ class Rows {
       this.#signal?.throwIfAborted()
       if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#day)) continue
       const row: Row = { listed: listedTicker, last: days[bars - 1]!, bands: new Map() }
-      for (const field of fields) row.bands.set(field, bandInForce(await viewOn(field)))
+      for (const field of fields) row.bands.set(field, lastBand(await viewOn(field)))
       yield row
     }
   }
@@ -211,7 +211,7 @@ class Rows {
     const fields = this.#columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
     const read = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
     for await (const viewOn of this.#local.views(read))
-      for (const field of fields) bands.set(field, bandInForce(await viewOn(field)))
+      for (const field of fields) bands.set(field, lastBand(await viewOn(field)))
     // A result costs a millisecond, and this thread may have others to answer.
     await setImmediate()
     this.#signal?.throwIfAborted()
@@ -249,10 +249,6 @@ const TICKERS_PER_TURN = 64
 /** Whether a column is a price or the volume. */
 function isPrice(name: string): boolean {
   return OWN_COLUMNS[name]?.category === PRICES
-}
-
-function bandInForce(view: View): string | null {
-  return periodAt(view, view.bars - 1)?.band ?? null
 }
 
 function tickerOf({ listed }: Row): string {

@@ -103,7 +103,6 @@ export class Thrift {
     for (const [i, item] of items.entries()) this.#writeFields(() => write(item, i))
   }
 
-  /** Writes the end of a struct. */
   endStruct(): void {
     this.#out.writeByte(0)
   }

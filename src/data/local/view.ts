@@ -91,6 +91,11 @@ export function periodAt(view: View, t: number): BandPeriod | null {
   return periodBefore(view, countUpTo(record.bars, t, 0, events))
 }
 
+/** The band in force at the end of the view; null before the first defined bar. */
+export function lastBand(view: View): string | null {
+  return periodAt(view, view.bars - 1)?.band ?? null
+}
+
 /**
  * Events of the view as the specification spells them, with all figures, oldest first.
  * @param indexes by number (default: all)

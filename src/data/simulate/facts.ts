@@ -28,7 +28,6 @@ const ANNOUNCED_BEFORE_END = 60
 /** The data of one simulated ticker for its facts. */
 interface Simulated {
   ticker: string
-  /** Its number. */
   index: number
   bars: Series
   company: Company
@@ -293,13 +292,10 @@ function drawCluster({ side, value, people, opening }: TradeCluster, prices: Pri
       const shares = 10 * Math.ceil((value * Math.exp(random.normal())) / price / 10)
       // Filed in the evening, mostly on the second day after the trade.
       const known = sessionUpTo(weekdaysAfter(day, Math.min(2, random.below(5))))
-      return { known, session: 'post', insider: insiderTitle(person), side, shares, value: Math.round(shares * price) }
+      const insider = TITLES[person] ?? `Director ${person - TITLES.length + 1}`
+      return { known, session: 'post', insider, side, shares, value: Math.round(shares * price) }
     }),
   )
-}
-
-function insiderTitle(person: number): string {
-  return TITLES[person] ?? `Director ${person - TITLES.length + 1}`
 }
 
 const TITLES = ['Chief Executive Officer', 'Chief Financial Officer', 'General Counsel']

@@ -107,7 +107,6 @@ function widenRange({ open, high, low, close }: Series, i: number): void {
   low[i] = Math.min(open[i]!, low[i]!, close[i]!)
 }
 
-/** A price in whole cents, at least one. */
 function toCents(price: number): number {
   return Math.max(1, Math.round(price * 100)) / 100
 }

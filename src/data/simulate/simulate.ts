@@ -119,7 +119,6 @@ function drawWorld({ seed, bars, end, sevenDays = false }: SimulateOptions): Wor
   }
 }
 
-/** The simulated ticker of a number in a world. */
 function simulateTicker(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
   const random = Random.stream(root, index)
   const bars: Series = { ...emptySeries('daily', days.length), days, known: days }

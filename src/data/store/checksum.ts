@@ -138,7 +138,6 @@ function rotateLeft(value: bigint, bits: bigint): bigint {
   return lowest64Bits(word << bits) | (word >> (64n - bits))
 }
 
-/** The lowest 64 bits. */
 function lowest64Bits(value: bigint): bigint {
   return BigInt.asUintN(64, value)
 }

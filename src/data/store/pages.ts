@@ -79,7 +79,6 @@ export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }
 
-/** Only the key of a series. */
 export function keyOf({ ticker, timeframe, field }: SeriesKey): SeriesKey {
   return { ticker, timeframe, field }
 }

@@ -65,7 +65,6 @@ export interface SweepRun {
   name: string
 }
 
-/** Number of cells of a sweep. */
 export function cellCount(query: KnownSweep): number {
   const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
   return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)

@@ -180,7 +180,6 @@ export interface SweepData {
   tests: boolean
 }
 
-/** A batch of one run. */
 export interface SweepTask extends CellBatch {
   run: number
 }

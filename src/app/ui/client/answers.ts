@@ -57,7 +57,6 @@ export class Answers {
     return this.#answer('lists', '/lists/all', {}, JSON.parse) as Answer<NamedList[]>
   }
 
-  /** The address of a report page. */
   reportAddress(name: string, params: object): Answer<string> {
     const read = (text: string): string => (JSON.parse(text) as { page: string }).page
     return this.#answer('report', `/report/${name}`, params, read) as Answer<string>

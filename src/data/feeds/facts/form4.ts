@@ -26,8 +26,10 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   const form = findDocument(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options)
   const root = parseRoot(form)
   const type = textAt(root, 'documentType')
-  if (type !== '4' && type !== '4/A')
-    throw new BadData({ file }, `${describeForm(type)}; of the SEC's forms on insiders only 4 is read`)
+  if (type !== '4' && type !== '4/A') {
+    const what = type === null ? 'this XML does not name its form (documentType)' : `this is Form ${type}`
+    throw new BadData({ file }, `${what}; of the SEC's forms on insiders only 4 is read`)
+  }
   const sink = new FactsSink()
   if (type === '4/A') sink.remark('amendments repeat trades; do not load the form that they amend as well', file)
   const ticker = tickerOf(file, root, options)
@@ -77,10 +79,6 @@ function readTrade(trade: Element, form: Form, insider: string, sink: FactsSink)
   sink.remark('sessions are unknown: a trade counts from the day after it became known', place)
   const value = price === null ? null : shares * price
   return { known: filed ?? assumedFiling(traded), session: null, insider, side, shares, value }
-}
-
-function describeForm(type: string | null): string {
-  return type === null ? 'this XML does not name its form (documentType)' : `this is Form ${type}`
 }
 
 /** The user's ticker, otherwise the issuer's. Throws BadData if there is none. */

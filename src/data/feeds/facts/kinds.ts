@@ -110,7 +110,8 @@ function missingColumnsText(header: Header, kind: FactKind, known: Day | undefin
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const misspellings = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
   const question = misspellings.length === 0 ? '' : `; did you mean ${misspellings.join(' and ')}?`
-  const missingText = missing.length === 0 ? 'no columns of its own' : `no ${columnList(missing)}`
+  const noun = missing.length === 1 ? 'column' : 'columns'
+  const missingText = missing.length === 0 ? 'no columns of its own' : `no ${noun} ${missing.join(', ')}`
   const help =
     question === '' && missing.join() === 'known'
       ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
@@ -129,10 +130,6 @@ function requiredText(kind: FactKind, known: Day | undefined): string {
   const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))
   const more = others.length === 0 ? '' : `, and may have ${others.join(', ')}`
   return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
-}
-
-function columnList(names: readonly string[]): string {
-  return `column${names.length === 1 ? '' : 's'} ${names.join(', ')}`
 }
 
 /** The project's own table of one kind; `known` replaces a missing column of that name. */

@@ -325,7 +325,6 @@ export class Session {
     this.#db.close()
   }
 
-  /** The prepared statement of an SQL text. */
   #statement(sql: string): Statement<Value[]> {
     let statement = this.#prepared.get(sql)
     if (statement === undefined) {

@@ -63,7 +63,6 @@ export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buf
   }
 }
 
-/** The row of a ticker's series. */
 export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): SeriesRow {
   return verifySeriesRow(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe))
 }
@@ -119,16 +118,9 @@ export function readRawSeries(
   }
   return ticker => {
     const entry = entries.get(ticker)
-    const isListed = lost.has(ticker)
-    if (entry === undefined) return { ticker, timeframe, entry: undefined, isListed, series: undefined, chunks: [] }
-    return {
-      ticker,
-      timeframe,
-      entry,
-      isListed,
-      series: series.get(entry.id),
-      chunks: chunks.get(entry.id) ?? [],
-    }
+    const ofTicker = { ticker, timeframe, entry, isListed: lost.has(ticker) }
+    if (entry === undefined) return { ...ofTicker, series: undefined, chunks: [] }
+    return { ...ofTicker, series: series.get(entry.id), chunks: chunks.get(entry.id) ?? [] }
   }
 }
 
@@ -179,7 +171,6 @@ export function sheetRows(db: Session, ticker: string, except: readonly FactKind
   return verifySheets(db, ticker, rows, listed, except)
 }
 
-/** The rows of the securities of all tickers. */
 export function securityRows(db: Session): SheetRow[] {
   const rows = db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} WHERE kind = 'securities'`)
   return rows.map(row => verifySheet(db, row))
