@@ -217,7 +217,8 @@ function mapSection(grid: Grid): Section {
 type Axis = Grid['axes'][number]
 
 /**
- * A map as a table: a row for each value of `down`, a column for each value of `across`. Null means a single column.
+ * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column. The
+ * heat of a cell is its rank between the least and the greatest value of the whole grid.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(

@@ -314,8 +314,14 @@ export function pageOfSchema(answer: Answer, schema: Schema, what: string): unkn
   return answer.document
 }
 
-function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: AnswerSource): void {
-  if (fault !== null) throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
+/** Throws Upstream if there is a fault. @param what the answer should have been, in words */
+function refuseFaultyAnswer(
+  fault: string | null,
+  what: string,
+  { base, url, repeat: safeToRepeat }: AnswerSource,
+): void {
+  if (fault === null) return
+  throw new Upstream(safeToRepeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
 /** The first difference between a page and its query, in words; null if there is none. */

@@ -127,7 +127,7 @@ export class Transport {
   }
 
   /**
-   * Runs a few tasks at once; the others wait in line. After an error such as a refused key no task starts.
+   * Runs a few tasks at once; the others wait in line. An error such as a refused key ends all of them; later calls run.
    * @param task gets a signal that ends its waiting; the signal's reason is the error of another task
    */
   async #runInTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {

@@ -177,15 +177,18 @@ function divideByClose(series: Series, quarters: Quarters, figure: (chain: Chain
   return figures
 }
 
-/** The split basis of a series. Prices count as adjusted to the last bar's shares, unless they jump at a split. */
+/**
+ * The split basis of a series. If prices jump at a split, they are not adjusted for it, and it divides values a share
+ * from its day on. Otherwise prices are adjusted to the last bar's shares, and it divides values on all bars.
+ */
 export class SplitBasis {
-  /** The splits up to the last bar, oldest first, and the first day on whose bars each divides values a share. */
+  /** The splits up to the last bar, oldest first, and the first day from which each divides values a share. */
   readonly #splits: readonly { split: Split; from: Day }[]
 
   constructor(series: Series, splits: readonly Split[]) {
     const last = series.days.at(-1) ?? Number.NEGATIVE_INFINITY
-    const counted = lastSplitPerDate(splits).filter(split => split.ex_date <= last)
-    this.#splits = counted.map(split => ({
+    const pastSplits = lastSplitPerDate(splits).filter(split => split.ex_date <= last)
+    this.#splits = pastSplits.map(split => ({
       split,
       from: pricesJumpAtSplit(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
     }))

@@ -227,7 +227,10 @@ export interface LocatedDocument {
    * @param item the wanted item of a list; the list itself if it has no such item
    */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): FilePosition
-  /** The position of a line and column of a text, both from 1; the start of the text if the file wraps it. */
+  /**
+   * For the text at a path: a function from a line and column in it, both from 1, to the position in the file. It is the
+   * start of the text if YAML folds or escapes it, because then its lines are not those of the file.
+   */
   inText(path: readonly PropertyKey[]): (line: number, column: number) => FilePosition
 }
 

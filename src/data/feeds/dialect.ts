@@ -79,13 +79,16 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, hints:
   }
 }
 
-/** The lines that are not blank. A last line without an end is dropped if the file goes on. @param whole whether it does not */
-function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line[] {
+/**
+ * The lines that are not blank. A last line without a line end is dropped where the file goes on, unless it is the only one.
+ * @param isWholeFile whether the head is the whole file
+ */
+function linesOf(head: Buffer, start: number, eol: string, isWholeFile: boolean): Line[] {
   const lines: Line[] = []
   let number = 0
   for (let from = start; from < head.length; ) {
     const end = head.indexOf(eol, from)
-    if (end < 0 && !whole && lines.length > 0) break
+    if (end < 0 && !isWholeFile && lines.length > 0) break
     const stop = end < 0 ? head.length : end
     const text = head.toString('utf8', from, stop).replace(/\r$/, '')
     number++

@@ -154,15 +154,12 @@ export class GrowingBars {
     return indexes.sort((a, b) => days[a]! - days[b]!)
   }
 
-  /** The stored bar of the same day as a new bar, compared with that. */
+  /** The stored bar of the same day as a new bar, compared with that. Throws RangeError if there is none. */
   #earlierBar({ day, seconds, open, high, low, close, volume, unadjusted }: Bar): EarlierBar {
-    const [, [row], ...storedValues] = this.#storedBar(day)
-    const values = [seconds, open, high, low, close, volume, unadjusted]
-    return {
-      row: row!,
-      seconds: storedValues[0][0]!,
-      isSame: storedValues.every(([value], i) => Object.is(value, values[i])),
-    }
+    const [, storedRows, storedSeconds, ...storedValues] = this.#storedBar(day)
+    const values = [open, high, low, close, volume, unadjusted]
+    const hasSameValues = storedValues.every(([value], i) => Object.is(value, values[i]))
+    return { row: storedRows[0]!, seconds: storedSeconds[0]!, isSame: storedSeconds[0] === seconds && hasSameValues }
   }
 
   /** Columns with one bar: the stored one of a day. Bars in the temporary file stay there: a file may repeat many days. */

@@ -53,7 +53,10 @@ export interface FoundEvents {
   indexes: Int32Array
 }
 
-/** A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. */
+/**
+ * A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. It caches
+ * nothing itself, except that the definitions were checked.
+ */
 export class Cache {
   readonly store: Store
   /** null: nothing that is loaded is withheld */

@@ -51,8 +51,9 @@ import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } fro
 import { costsInWords, differingValues, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
- * Trades a strategy over all bars of a market and gives a verdict. Throws InvalidParameter for contradictory rules, and
- * NotFound, TierRestricted and Busy as the source does.
+ * Trades a strategy over all bars of a market and gives a verdict. Where equal signals compete for places, it is traded
+ * again with random choices (draws). The strategy and its rivals are noted in the trial log, which deflates the Sharpe
+ * ratio. Throws InvalidParameter for contradictory rules, and NotFound, TierRestricted and Busy as the source does.
  */
 export async function backtest(
   source: PricedSource,

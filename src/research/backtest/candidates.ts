@@ -83,21 +83,22 @@ export function candidatesOf(
 }
 
 /**
- * Groups candidates by the day of their fill, by a counting sort that keeps their order.
+ * Groups candidates by the day of their fill, by a counting sort that keeps their order. `byFillDay` has the indexes of
+ * the candidates, day after day; `fillDayStarts` has where each day starts among them.
  * @param fillDays for each candidate, the calendar index of its fill
- * @param to candidates from this index on are left out
+ * @param endDay candidates that fill on this calendar index or later are left out
  * @param days number of days of the calendar
  */
 function groupByFillDay(
   fillDays: readonly number[],
-  to: number,
+  endDay: number,
   days: number,
 ): Pick<Candidates, 'byFillDay' | 'fillDayStarts'> {
   const fillDayStarts = new Int32Array(days + 2)
-  for (const day of fillDays) if (day < to) fillDayStarts[day + 1]!++
+  for (const day of fillDays) if (day < endDay) fillDayStarts[day + 1]!++
   for (let day = 0; day <= days; day++) fillDayStarts[day + 1]! += fillDayStarts[day]!
   const byFillDay = new Int32Array(fillDayStarts.at(-1)!)
   const next = fillDayStarts.slice()
-  for (const [candidate, day] of fillDays.entries()) if (day < to) byFillDay[next[day]!++] = candidate
+  for (const [candidate, day] of fillDays.entries()) if (day < endDay) byFillDay[next[day]!++] = candidate
   return { byFillDay, fillDayStarts }
 }

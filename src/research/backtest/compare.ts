@@ -277,15 +277,19 @@ function verdictOn(differences: readonly SharpeDifference[], best: string | null
   return verdicts.includes(DEPENDS_ON_DRAW) ? DEPENDS_ON_DRAW : 'is ahead'
 }
 
-/** For each draw and pair: 1 where the Sharpe ratio of the first is clearly higher, -1 where the second's is, or 0. */
+/**
+ * For each draw and each pair of strategies: 1 if the first has a significantly higher Sharpe ratio, -1 if the second
+ * has, otherwise 0. A draw is one random choice among signals that competed; a strategy without draws keeps its
+ * only curve.
+ */
 function signsOfDraws(
   rivals: readonly Rival[],
   curves: readonly Curve[],
   { draws, seed, pairs }: { draws: number; seed: number; pairs: readonly (readonly [number, number])[] },
 ): number[][] {
   const n = curves[0]!.equity.length - 1
-  const shown = curves.map(returnsOf)
-  const block = shown.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
+  const returnsOfCurves = curves.map(returnsOf)
+  const block = returnsOfCurves.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
     stationaryIndices(random, n, block, new Int32Array(n)).slice(),
@@ -296,7 +300,7 @@ function signsOfDraws(
     const ratios = rivals.map((rival, i) => {
       const equity = rival.equities[draw]
       const { barsAYear, riskFree } = curves[i]!
-      const returns = equity === undefined ? shown[i]! : returnsOf(equityOnCommonDays(rival, equity))
+      const returns = equity === undefined ? returnsOfCurves[i]! : returnsOf(equityOnCommonDays(rival, equity))
       const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
       return { ratio: sharpe(returns, barsAYear, riskFree), resampled }
     })

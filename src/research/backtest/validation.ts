@@ -70,8 +70,11 @@ interface Candidates {
 /**
  * Runs the strategy in parts of its calendar. Each part starts with the capital, without trades that reach beyond it.
  * With several candidates, each training part chooses the one with the highest t statistic of the mean net return a
- * trade. Where no candidate has a score, the first is traded and left out of all tests.
- * null without parts. Throws InvalidParameter for a date or lengths that leave a part empty.
+ * trade. Where no candidate has a score, the first is traded, and that part does not count in the joined test. The
+ * agreement of a choice is the share of random draws that choose the same candidate.
+ * Null without parts; `test` and `evidence` are null if no part chose anything. Throws InvalidParameter for a date or
+ * lengths that leave a part empty.
+ * @param choices made before; without them the training parts choose
  */
 export function validate(
   mainStrategy: Ready,

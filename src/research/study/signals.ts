@@ -139,16 +139,16 @@ export function eligibleBars(
 
 /**
  * Code of the band that a ticker was in on a bar of another ticker. It is the band entered by the latest transition on
- * or before the bar's date (lag 0), or strictly before it (lag 1).
- * Only transitions count whose bar is final by the day on which the other bar is. UNDEFINED before the first one.
- *
- * @param series the ticker's own bars, which number `states`
+ * or before the bar's date (lag 0), or strictly before it (lag 1). Its bar must be final when the other bar is final.
+ * Before the first transition it is the band known from earlier data, if any. UNDEFINED without one, and after the last
+ * day whose bands are known (`states.upTo`).
+ * @param series the ticker's own bars; `states.bars` are indexes of them
  */
 function bandEnteredBy(states: States, series: Series, other: Series, bar: number, lag: 0 | 1): number {
   const day = other.days[bar]! - lag
   if (states.upTo !== undefined && day > states.upTo) return UNDEFINED
-  const events = countBelow(states.bars, barsCountingOn(series, other, bar, lag))
-  if (events > 0) return states.entered[events - 1]!
+  const transitions = countBelow(states.bars, barsCountingOn(series, other, bar, lag))
+  if (transitions > 0) return states.entered[transitions - 1]!
   const { earlier } = states
   const isKnown = earlier !== undefined && day >= earlier.since && other.known[bar]! >= earlier.known
   return isKnown ? earlier.band : UNDEFINED

@@ -99,7 +99,7 @@ export function figuresWithoutBase(material: Material, modelled: readonly Modell
   }
 }
 
-/** A window from its figures with and without the base. */
+/** A window from its two halves: the figures that need the returns of all bars (the base), and the others. */
 export function joinWindow(
   { by_sector, histogram, grey, ...returnsFigures }: ReturnType<typeof figuresWithBase>['window'],
   { other_bands, abnormal, tally }: ReturnType<typeof figuresWithoutBase>,

@@ -22,9 +22,12 @@ export interface BaseBars {
   /** The first and the last base bar; 0 without any. */
   first: Int32Array
   last: Int32Array
-  /** Tickers with the same number have the same base days; -1: the base bars have gaps. */
-  sameDays: Int32Array
+  /** Tickers with the same number have the same base days, without gaps. */
+  dayGroups: Int32Array
 }
+
+/** In place of a day group: the base bars have gaps. */
+const NO_GROUP = -1
 
 /** Finds the base bars of tickers for a field and a horizon. */
 export function baseBarsOf(
@@ -36,10 +39,10 @@ export function baseBarsOf(
   const hit = new Float64Array(length)
   const first = new Int32Array(length)
   const last = new Int32Array(length)
-  const sameDays = new Int32Array(length)
-  const kindsByCalendar = new Map<Int32Array, Map<number, number>>()
+  const dayGroups = new Int32Array(length)
+  const groupsByCalendar = new Map<Int32Array, Map<number, number>>()
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
-  let kindCount = 0
+  let groupCount = 0
   tickers.forEach((data, i) => {
     const eligible = eligibleIn(data, field)
     const indices = timeline.indices.get(data)!
@@ -60,30 +63,30 @@ export function baseBarsOf(
     first[i] = bars[0] ?? 0
     last[i] = bars[n - 1] ?? 0
     if (!isConsecutive(bars.subarray(0, n))) {
-      sameDays[i] = -1
+      dayGroups[i] = NO_GROUP
       return
     }
     // Tickers on one calendar whose bars have the same first and last have the same base days.
-    const kindByRange = kindsByCalendar.get(indices) ?? new Map<number, number>()
-    kindsByCalendar.set(indices, kindByRange)
+    const groupByRange = groupsByCalendar.get(indices) ?? new Map<number, number>()
+    groupsByCalendar.set(indices, groupByRange)
     const range = first[i]! * indices.length + last[i]!
-    sameDays[i] = kindByRange.get(range) ?? kindCount++
-    kindByRange.set(range, sameDays[i]!)
+    dayGroups[i] = groupByRange.get(range) ?? groupCount++
+    groupByRange.set(range, dayGroups[i]!)
   })
-  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, sameDays }
+  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, dayGroups }
 }
 
-/** 1 on each index of the timeline that is a base day of a ticker with events. */
+/** 1 on each index of the timeline that is the day of a base bar of a ticker with events, otherwise 0. */
 function baseDays({ base, members }: EventPool): Uint8Array {
-  const { field, mask, timeline, tickers, first, last, sameDays } = base
+  const { field, mask, timeline, tickers, first, last, dayGroups } = base
   const isBase = new Uint8Array(timeline.days.length)
-  const isMarked = new Set<number>()
+  const markedGroups = new Set<number>()
   for (const i of members) {
     const indices = timeline.indices.get(tickers[i]!)!
-    const kind = sameDays[i]!
-    if (kind >= 0) {
-      if (isMarked.has(kind)) continue
-      isMarked.add(kind)
+    const group = dayGroups[i]!
+    if (group !== NO_GROUP) {
+      if (markedGroups.has(group)) continue
+      markedGroups.add(group)
       for (let bar = first[i]!; bar <= last[i]!; bar++) isBase[indices[bar]!] = 1
       continue
     }
