@@ -128,6 +128,7 @@ class Pivots {
     const before = this.#oldest + this.#beyond
     while (this.#beyond < this.#bars.length && this.#bars[this.#beyond]! <= t - reach) this.#beyond++
     while (this.#oldest < this.#beyond && this.#bars[this.#oldest]! <= t - lookback) this.#oldest++
+    // Both only grow, so an equal sum means no change.
     return this.#oldest + this.#beyond !== before
   }
 

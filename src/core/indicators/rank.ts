@@ -119,9 +119,9 @@ function sortedDefined(values: Float64Array): Float64Array {
 
 /** The index of each value in the sorted column; equal values have the first one, and NaN has 0. */
 function sortedIndexes(values: Float64Array, sorted: Float64Array): Int32Array {
-  const place = new Int32Array(values.length)
-  for (let i = 0; i < values.length; i++) place[i] = countBelow(sorted, values[i]!)
-  return place
+  const indexes = new Int32Array(values.length)
+  for (let i = 0; i < values.length; i++) indexes[i] = countBelow(sorted, values[i]!)
+  return indexes
 }
 
 /** For each value of an ascending column: the first index whose value counts as equal to it, and the one after the last. */

@@ -211,7 +211,7 @@ function repeatedKey(text: string): { key: string; offset: number } | null {
   return null
 }
 
-/** The quote that ends the string which starts at a quote; -1 where none does. */
+/** The index of the quote that ends the string whose first quote is at `start`; -1 if the string does not end. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   for (; end >= 0; end = text.indexOf('"', end + 1)) {

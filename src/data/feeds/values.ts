@@ -322,7 +322,9 @@ function decimalProvedBy(text: string): Decimal | null {
   const points = text.split('.').length - 1
   const commas = text.split(',').length - 1
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
-  if (points > 1 || commas > 1) return points > 1 ? ',' : '.'
+  // A repeated sign separates thousands.
+  if (points > 1) return ','
+  if (commas > 1) return '.'
   // Three digits after a separator may be thousands, except after 0.
   const doubtful = /^[-+$]{0,2}(?!0)\d{1,3}[.,]\d{3}$/.test(text)
   if (points === 1 && !doubtful) return '.'

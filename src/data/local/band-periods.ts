@@ -138,21 +138,21 @@ function presentBands(
   const present = emptyPresent(fieldPositions.length)
   const last = days.length - 1
   for (let f = 0; f < fieldPositions.length; f++) {
-    const place = fieldPositions[f]!
-    if (place === -1) continue
-    const initialBar = columns.initialBar[place]!
+    const position = fieldPositions[f]!
+    if (position === -1) continue
+    const initialBar = columns.initialBar[position]!
     if (initialBar < 0 || initialBar > last) continue
     const row = eventsEnd[f]! - 1
-    const isInitial = row < columns.first[place]!
-    const band = isInitial ? columns.initialBand[place]! : columns.bands[row]!
+    const isInitial = row < columns.first[position]!
+    const band = isInitial ? columns.initialBand[position]! : columns.bands[row]!
     const since = isInitial ? initialBar : columns.bars[row]!
     present.band[f] = band
     present.initial[f] = Number(isInitial)
-    present.onLast[f] = isInGap(columns.gaps[place]!, last) ? UNDEFINED : band
+    present.onLast[f] = isInGap(columns.gaps[position]!, last) ? UNDEFINED : band
     // The day of entry is reported only within the range.
     if (days[since]! <= rangeStart) continue
     if (!isInitial)
-      present.left[f] = row === columns.first[place] ? columns.initialBand[place]! : columns.bands[row - 1]!
+      present.left[f] = row === columns.first[position] ? columns.initialBand[position]! : columns.bands[row - 1]!
     present.since[f] = days[since]!
     present.bars[f] = last - since
   }
@@ -176,6 +176,7 @@ function completedLengths(
   band: number,
 ): Int32Array {
   if (to[f]! - from[f]! > lengthBuffer.length) lengthBuffer = new Int32Array(2 * (to[f]! - from[f]!))
+  // The period that the last event began is not completed.
   const upTo = Math.min(to[f]!, eventsEnd[f]! - 1)
   let count = 0
   for (let row = from[f]!; row < upTo; row++)
@@ -199,15 +200,15 @@ function transitionColumns(
   const { days, known } = calendar
   let at = 0
   for (let f = 0; f < fieldPositions.length; f++) {
-    const place = fieldPositions[f]!
-    const begin = first[place]
+    const position = fieldPositions[f]!
+    const begin = first[position]
     const end = eventsEnd[f]!
     for (let row = from[f]!; row < to[f]!; row++, at++) {
       const bar = bars[row]!
       transitions.days[at] = days[bar]!
       transitions.known[at] = known[bar]!
       transitions.entered[at] = bands[row]!
-      transitions.left[at] = row === begin ? initialBand[place]! : bands[row - 1]!
+      transitions.left[at] = row === begin ? initialBand[position]! : bands[row - 1]!
       transitions.stability[at] = showsStability ? stability[row]! : UNDEFINED
       transitions.flips[at] = showsStability ? flips[row]! : UNDEFINED
       transitions.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED

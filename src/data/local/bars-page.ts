@@ -40,17 +40,18 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
   }
 }
 
-/** The bars that a query may have, by number; `to` is not included. */
+/** The bars `from` up to `to`, not included, between the query's days and beyond its cursor. @param earliest of the tier */
 function barRange(
   days: Int32Array,
   { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY, cursor, order }: BarsQuery,
   earliest: Day,
 ): { from: number; to: number } {
-  const after = order === 'asc' ? cursor : undefined
-  const before = order === 'desc' ? cursor : undefined
-  const from = countBelow(days, Math.max(start, earliest, after === undefined ? start : after + 1))
-  const to = countUpTo(days, Math.min(end, before === undefined ? end : before - 1))
-  return { from, to: Math.max(from, to) }
+  let first = Math.max(start, earliest)
+  let last = end
+  if (cursor !== undefined && order === 'asc') first = Math.max(first, cursor + 1)
+  if (cursor !== undefined && order === 'desc') last = Math.min(last, cursor - 1)
+  const from = countBelow(days, first)
+  return { from, to: Math.max(from, countUpTo(days, last)) }
 }
 
 /** How the bars are adjusted. Coins are neither split nor do they pay dividends. */

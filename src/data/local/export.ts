@@ -153,11 +153,11 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
   readLag({ field: '', ...params }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = params
   // A condition without fields is itself exported as a field.
-  const isAlone = what === 'events' && condition !== null && listIn(filter, 'fields').length === 0
+  const isAlone = what === 'events' && condition !== null && checkedList(filter, 'fields').length === 0
   entitleExport(tier)
   const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
   const when = isAlone ? null : condition
-  const namedBands = listIn(filter, 'bands')
+  const namedBands = checkedList(filter, 'bands')
   const bands = bandsValue('band', isAlone && namedBands.length === 0 ? [TRUTHS[TRUE]!] : namedBands, fields)
   await cache.refuseWaitingFields(when === null ? fields : [...fields, cache.field(when)])
   return { fields, bands, when, lag }
@@ -214,10 +214,10 @@ function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
 
 /**
- * The texts of one list of a filter; empty means all. Throws InvalidParameter for a value of another type, or an
- * unknown key.
+ * The texts of one list of a filter; empty means all. The days of the filter are checked, too. Throws InvalidParameter
+ * for a value of another type, or an unknown key.
  */
-function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
+function checkedList(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const allowedNames: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
   const lists = definedParams(filter, allowedNames)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
@@ -226,7 +226,7 @@ function listIn(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
 
 /** The tickers of a filter, ascending, each once. Throws NotFound with the nearest tickers. */
 async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
-  const tickers = listIn(filter, 'tickers')
+  const tickers = checkedList(filter, 'tickers')
   if (tickers.length === 0) return cache.store.names('bars')
   const chosen = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
   for (const ticker of chosen) await cache.entry(ticker)
@@ -235,7 +235,7 @@ async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string
 
 /** The fields of a filter, in the order of the specification. Throws InvalidParameter. */
 function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[] {
-  const fields = listIn(filter, 'fields')
+  const fields = checkedList(filter, 'fields')
   if (fields.length === 0) return known.all
   const wanted = new Set(fields.map(name => fieldValue('field', name, known)))
   return known.all.filter(field => wanted.has(field))
@@ -243,7 +243,7 @@ function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[
 
 /** The timeframes of a filter, daily first. Throws InvalidParameter. */
 function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
-  const timeframes = listIn(filter, 'timeframes')
+  const timeframes = checkedList(filter, 'timeframes')
   if (timeframes.length === 0) return TIMEFRAME_NAMES
   const wanted = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
   return TIMEFRAME_NAMES.filter(name => wanted.has(name))
@@ -373,6 +373,7 @@ export interface ExportedTable {
   columns: readonly Column<object>[]
 }
 
+/** An export as a table: its columns, and its rows, which are read on demand. */
 export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilter): ExportedTable {
   const columns = tableColumns(table, filter, cache.fieldSet)
   if (table === 'events') return { rows: exportEvents(cache, filter), columns }

@@ -270,7 +270,7 @@ interface Match {
   low: OversoldDetails
 }
 
-/** Sorts matches by one order. Ties are ordered by severity, days and percentile, then by ticker. */
+/** Sorts matches by `sortBy`. Ties are ordered by severity, days and percentile, then by ticker. */
 function sortMatches(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
   const orders = [MATCH_ORDERS[sortBy], ...Object.values(MATCH_ORDERS)]
   return matches.toSorted((a, b) => {
@@ -284,7 +284,7 @@ const MATCH_ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Matc
   // The deeper band has the lower RSI.
   severity: (a, b) => roundRsi(a.rsi) - roundRsi(b.rsi),
   days_oversold: (a, b) => lastStreakLength(b) - lastStreakLength(a),
-  condition_percentile: byPercentile,
+  condition_percentile: comparePercentiles,
 }
 
 /** An RSI in steps of 1e-8, so that values that differ only by rounding are equal. */
@@ -298,7 +298,7 @@ function lastStreakLength({ low }: Match): number {
 }
 
 /** Orders by percentile, lowest first; matches without one come last. Compared as integers. */
-function byPercentile({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
+function comparePercentiles({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
   if (a.rank < 0 || b.rank < 0) return Number(a.rank < 0) - Number(b.rank < 0)
   return a.rank * b.size - b.rank * a.size
 }

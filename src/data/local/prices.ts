@@ -44,7 +44,7 @@ export class Prices {
     return (await this.#barsFromCache(ticker, timeframe, await this.#cache.today())).prices
   }
 
-  /** The bands of each ticker from its records, with its bars; all tickers are read in one pass. */
+  /** The bars of each ticker, with the bands and events of each field. Throws Busy if an import replaces bars meanwhile. */
   async *states({ tickers, fields, timeframe, lag }: StatesQuery): AsyncGenerator<BarStates> {
     const cache = this.#cache
     for (const field of fields) entitle({ field }, cache.tier, cache.fieldSet)

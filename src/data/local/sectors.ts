@@ -75,7 +75,7 @@ export async function companyOf(store: Store, entry: TickerEntry, fields?: reado
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
 }
 
-/** The inputs of fields: all data, or those known by a day. */
+/** The inputs of some fields on a company. @param day only data known by this day; null: all data */
 export async function panelOf(
   company: Company,
   timeframe: Timeframe,
@@ -84,8 +84,8 @@ export async function panelOf(
   day: Day | null = null,
 ): Promise<Panel> {
   const { series, facts } = companyAsOf(company, timeframe, day)
-  const isCompared = facts !== null && fields.some(({ needs }) => needs === 'sector')
-  const sector = isCompared ? await sectors.viewOf(company.entry.ticker, timeframe, day) : null
+  const needsSector = facts !== null && fields.some(({ needs }) => needs === 'sector')
+  const sector = needsSector ? await sectors.viewOf(company.entry.ticker, timeframe, day) : null
   return new Panel(series, facts, sector)
 }
 

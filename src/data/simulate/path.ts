@@ -153,6 +153,7 @@ class Shocks {
     this.#random = random
     this.#clustering = clustering
     this.#base = 1 - reaction - fallReaction / 2 - persistence
+    // Log-normal of mean 1: a spread of 0.5 in the logarithm, less half its square.
     this.#variance = Math.exp(0.5 * random.normal() - 0.125)
   }
 

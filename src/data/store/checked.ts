@@ -208,6 +208,7 @@ export function recordedOf(found: RecordedSeries | null, field: string): Recorde
 /**
  * The events of some fields of a series. Throws Damaged if their numbers differ from the heads.
  * @param heads the wanted fields
+ * @param chunks reads the chunks of events; not called without wanted fields
  */
 function decodeFields(
   store: StoreLocation,

@@ -192,10 +192,10 @@ interface FieldPart {
   name: string
   record: FieldRecord
   /** The first event and the number of events. */
-  event: number
+  firstEvent: number
   events: number
   /** The index of the first run in `gaps`, and the number of runs. */
-  run: number
+  firstRun: number
   runs: number
 }
 
@@ -225,7 +225,7 @@ function fieldPartsOnBars(
     next.run[f] = Math.max(run, endOfRuns - 2)
     const events = endOfEvents - event
     const runs = (endOfRuns - run) / 2
-    if (events + runs > 0) parts.push({ name: names[f]!, record, event, events, run, runs })
+    if (events + runs > 0) parts.push({ name: names[f]!, record, firstEvent: event, events, firstRun: run, runs })
   }
   return parts
 }
@@ -247,7 +247,7 @@ function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number)
   const numbers = new Int32Array(chunk.buffer, 0, byte >> 2)
   numbers[0] = parts.length
   for (let i = 0; i < parts.length; i++) {
-    const { record, event, events, run, runs } = parts[i]!
+    const { record, firstEvent: event, events, firstRun: run, runs } = parts[i]!
     numbers[1 + 2 * i] = events
     numbers[2 + 2 * i] = runs
     for (let e = event; e < event + events; e++, byte++) {
@@ -337,7 +337,7 @@ class EventDecoder {
     this.#next = first.slice(0, allHeads.length)
   }
 
-  /** Adds the wanted events of a chunk; false if a field has more events than its head says. */
+  /** Adds the wanted events of a chunk, whose layout is that of `encodeEvents`; false if a field has more than its head. */
   addChunk(chunk: Buffer): boolean {
     const numbers = leadingNumbers(chunk)
     const fields = numbers[0]!

@@ -40,7 +40,7 @@ interface PulledDatabase {
 }
 
 /** The reading methods of a page store, with the same SQL for every database. */
-export function pageReader({ schema, location: place, rows }: PulledDatabase): Omit<PageStore, 'put' | 'setRun'> {
+export function pageReader({ schema, location, rows }: PulledDatabase): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
       const sql = `SELECT EXISTS (SELECT 1 FROM ${schema}pulled WHERE ticker = $1) AS has`
@@ -58,13 +58,14 @@ export function pageReader({ schema, location: place, rows }: PulledDatabase): O
     },
     async series({ ticker, timeframe, field }) {
       const key = { ticker, timeframe, field }
+      // One row in any case: its columns are null if the series is missing.
       const [found] = await rows<{ isListed: unknown } & (PulledRow | { ticker: null })>(
         `SELECT EXISTS (SELECT 1 FROM ${schema}listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
           FROM (SELECT 1) one LEFT JOIN ${schema}pulled ON ticker = $1 AND timeframe = $2 AND field = $3`,
         ...[ticker, timeframe, field, listedName(key)],
       )
-      if (found!.ticker !== null) return storedPagesOf(place(), key, found!)
-      if (found!.isListed) throw damageError(place(), missingItemDamage(ticker, listedName(key)))
+      if (found!.ticker !== null) return storedPagesOf(location(), key, found!)
+      if (found!.isListed) throw damageError(location(), missingItemDamage(ticker, listedName(key)))
       return null
     },
     async newestDay(url) {

@@ -186,7 +186,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
     return dates.read(cell.text) ?? refuse(cell, dateReason(cell.name, cell.text, dates.format))
   },
   session: wordReader(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
-  number,
+  number: readFiniteNumber,
   count: numberReader(
     [value => Number.isInteger(value) && value >= 0, 'is not a whole number, 0 or more'],
     [value => value <= MAX_ANALYSTS, `is beyond reason: at most ${MAX_ANALYSTS} analysts`],
@@ -202,7 +202,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
 }
 
 /** The finite number in a cell; -0 becomes 0. Throws BadCell for anything else. */
-function number(cell: Cell): number {
+function readFiniteNumber(cell: Cell): number {
   const value = readNumber(cell.text, cell.decimal)
   if (Number.isNaN(value)) return refuse(cell, aboutCell(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
   return Number.isFinite(value) ? value + 0 : refuse(cell, aboutCell(cell, 'is too large for a number'))
@@ -211,7 +211,7 @@ function number(cell: Cell): number {
 /** Returns a reader of numbers that throws BadCell unless all rules hold; each rule has the text for its violation. */
 function numberReader(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
   return (cell: Cell): number => {
-    const value = number(cell)
+    const value = readFiniteNumber(cell)
     const broken = rules.find(([holds]) => !holds(value))
     return broken === undefined ? value : refuse(cell, aboutCell(cell, broken[1]))
   }

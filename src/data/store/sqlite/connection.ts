@@ -82,7 +82,7 @@ type UpgradeRunner = (db: Connection, steps: () => string | null) => string | nu
 export type Notice = (sentence: string) => void
 
 /**
- * Creates an empty database under a temporary name, then renames it: a half-made one must never have the final name.
+ * Creates an empty database under a temporary name, then gives it its own: a half-made one must never have that name.
  * All data are moved into that one file first, because the -wal would not be renamed with it.
  */
 function createDatabase(path: string, kind: DatabaseKind): void {

@@ -220,7 +220,7 @@ function listFromRow(db: Session, { name, condition }: ListRow): NamedList {
  * question: the damage may be in its question. A wrong day would leave out changes.
  */
 function selectMarks(db: Session, question: string): Mark[] {
-  const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : damagedMarks(db)
+  const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : markDamages(db)
   if (damage !== undefined) throw new Damaged(db.location, damage)
   const marks = db.all<Mark>(SELECT_MARKS, question)
   if (db.schema >= SCHEMA_WITH_FIELD_MARKS) marks.push(...db.all<Mark>(SELECT_FIELD_MARKS, question))
@@ -309,7 +309,7 @@ export function strayRowsSql(schema: number): string {
 }
 
 /** Damaged rows of lists and marks, each with the command that deletes it. */
-export function damagedLists(db: Session): Damage[] {
+export function listRowDamages(db: Session): Damage[] {
   return [
     ...damagedRows<ListRow>(db, 'lists').map(({ name }) =>
       changedRowDamage(`the list ${quoted(name)}`, remedy('watch remove', [name])),
@@ -317,12 +317,12 @@ export function damagedLists(db: Session): Damage[] {
     ...damagedRows<{ list: string; ticker: string }>(db, 'list_tickers').map(({ list, ticker }) =>
       changedRowDamage(`${quoted(ticker)} in the list ${quoted(list)}`, remedy('watch remove', [list, ticker])),
     ),
-    ...damagedMarks(db),
+    ...markDamages(db),
   ]
 }
 
 /** Damaged marks, each with the command that deletes its list, if it has one. */
-function damagedMarks(db: Session): Damage[] {
+function markDamages(db: Session): Damage[] {
   return MARK_TABLES.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(
     ({ list, ticker, timeframe }) => {
       const [name = ''] = list.split('#')[0]!.split(',')
@@ -449,6 +449,6 @@ const HASH_TRIAL = `UPDATE trials SET row_hash = ${rowHashSql('trials')} WHERE h
 const COUNT_TRIALS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'
 
 /** Damaged rows of the trial log. Their original content is lost. */
-export function damagedTrials(db: Session): Damage[] {
+export function trialDamages(db: Session): Damage[] {
   return damagedRows<{ id: number }>(db, 'trials').map(({ id }) => changedRowDamage(`the trial ${id}`, null))
 }

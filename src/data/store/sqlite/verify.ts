@@ -6,7 +6,7 @@ import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
 import { aboutDamages } from './about.js'
 import { corruptionMessage, openForReading, refuseUnreadPages, Session } from './connection.js'
-import { damagedLists, damagedTrials, LISTS, strayRowsSql, TRIALS } from './lists.js'
+import { LISTS, listRowDamages, strayRowsSql, TRIALS, trialDamages } from './lists.js'
 import { metaDamages } from './meta.js'
 import type { DatabaseKind } from './migrations.js'
 import { rawRowsOfTicker, SELECT_SHEETS } from './read.js'
@@ -53,7 +53,7 @@ export interface VerifiedFile {
 export function verifyTrials(file: string): VerifiedFile {
   return verifyFile('trials', file, TRIALS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM trials')!
-    return { rows, damages: damagedTrials(db) }
+    return { rows, damages: trialDamages(db) }
   })
 }
 
@@ -62,7 +62,7 @@ export function verifyLists(file: string): VerifiedFile {
   return verifyFile('lists', file, LISTS, db => {
     const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
     const strange = db.all<{ what: string }>(strayRowsSql(db.schema)).map(({ what }) => fileDamage(what))
-    return { rows, damages: [...damagedLists(db), ...strange] }
+    return { rows, damages: [...listRowDamages(db), ...strange] }
   })
 }
 
