@@ -208,8 +208,12 @@ async function kindCandidates(line: Line, kind: string, word: string): Promise<r
   if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
   if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
-  if (kind === 'LISTS') return listCandidates(line)
-  if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : tickerCandidates(line)
+  const db = line.values.get('--db')
+  if (kind === 'LISTS') return (await watchListNames(db, line.env)).map(name => [name])
+  if (kind === 'TICKER' || kind === 'TICKERS') {
+    if (word.startsWith('@')) return [[FILES]]
+    return (await readDatabaseWords(db, line.env)).tickers.map(name => [name])
+  }
   return []
 }
 
@@ -218,10 +222,6 @@ async function conditionCandidates({ fields, values, env }: Line): Promise<reado
   const { namedConditions } = await import('../open/database.js')
   const { names } = await namedConditions({ db: values.get('--db'), env })
   return [...fields.names, ...names.map(name => `@${name}`)].map(word => [word])
-}
-
-async function tickerCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
-  return (await readDatabaseWords(values.get('--db'), env)).tickers.map(name => [name])
 }
 
 /** The words of the database, or of the sample if there is none. */
@@ -245,10 +245,6 @@ interface DatabaseWords {
 /** The tickers of an open database, and its last day. */
 export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<DatabaseWords> {
   return { tickers: await bands.tickers(), today: await local.today() }
-}
-
-async function listCandidates({ values, env }: Line): Promise<readonly Candidate[]> {
-  return (await watchListNames(values.get('--db'), env)).map(name => [name])
 }
 
 /** The watch lists of the database. */

@@ -200,14 +200,14 @@ export function outOfSampleSection(
   const { validation } = result
   if (validation === null || validation.test === null) return null
   const { statistics: equity, trade_statistics: trades, holding, random_entry: entry } = validation.test
-  const tests = testFolds(validation)
+  const tests = validation.folds.filter(({ role }) => role === 'test')
   const rows: ComparedRow[] = [
     ...equityStatisticRows(result)
       .filter(([, , key]) => TESTED_STATISTICS.includes(key))
       .map(([name, kind, key]): ComparedRow => [name, kind, [equity[key], holding[key]]]),
     ['trades', 'count', [trades.n, '']],
     ['mean a trade, net', 'return', [trades.mean, '']],
-    ['won', 'text', [wonText(trades, ''), '']],
+    ['won', 'text', [wonText(trades), '']],
     ['random entry, p', 'probability', [entry.p, '']],
   ]
   const caption = 'Result on the days that were not used for the choice'
@@ -241,13 +241,9 @@ function testsTrend({ equity, statistics }: Tests): Trend[] {
 
 const HOLDING_HEADING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
 
-/** `76% won (95% 58-88%)`: the share of trades with a gain, and its interval. @param won the word after the share */
-function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics, won = ' won'): string {
-  return `${shareText(hit_rate)}${won} (95% ${shareRange({ low: hit_low, high: hit_high })})`
-}
-
-function testFolds({ folds }: Validation): Validation['folds'] {
-  return folds.filter(({ role }) => role === 'test')
+/** `76% (95% 58-88%)`: the share of trades with a gain, and its interval. */
+function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics): string {
+  return `${shareText(hit_rate)} (95% ${shareRange({ low: hit_low, high: hit_high })})`
 }
 
 /** `all 5 tests, one after the other`: which parts of the data the results out of sample are about. */

@@ -66,18 +66,14 @@ function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
   return new BadData(place, vendor.withoutKey(message.slice(message.indexOf(': ') + 2)))
 }
 
-/** Joins the pages of each ticker into one series, up to a day. For a day that two pages have, the later page counts. */
+/** Joins the pages of each ticker into one series, up to a day, this included. For a day that two pages have, the later page counts. */
 export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[] {
   const byTicker = Map.groupBy(pages, ({ ticker }) => ticker)
   return [...byTicker.values()].flatMap(tickerPages => {
-    const bars = barsUpTo(joinSeries(tickerPages.map(page => page.bars)), until)
+    const joined = joinSeries(tickerPages.map(page => page.bars))
+    const bars = sliceBars(joined, 0, joined.days.findLastIndex(day => day <= until) + 1)
     return bars.days.length === 0 ? [] : [{ ...tickerPages[0]!, bars }]
   })
-}
-
-/** The bars up to a day, this included. */
-function barsUpTo(bars: Series, until: Day): Series {
-  return sliceBars(bars, 0, bars.days.findLastIndex(day => day <= until) + 1)
 }
 
 /** Joins series in the order of their days. For a day that two series have, the later series counts. */

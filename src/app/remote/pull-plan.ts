@@ -92,7 +92,8 @@ async function planSeries(
   run: PullRun | null,
 ): Promise<PullPlan> {
   const unordered: { planned: PlannedSeries; pulledAt: string }[] = []
-  for (const key of distinctSeries(series)) {
+  const distinctSeries = new Map(series.map(key => [nameOf(key), key])).values()
+  for (const key of distinctSeries) {
     const state = await pullState(pages, key, url, { replace, run })
     const price = state.due === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)
     const pulledAt = state.series.kept[0]?.pulled_at ?? ''
@@ -168,10 +169,6 @@ async function refuseOtherSources(pages: PageStore, tickers: readonly string[], 
   const advice = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${subject} pulled from ${from} before, not from ${url}: ${advice}.`
   throw wrong('ticker', message, { value: first.ticker })
-}
-
-function distinctSeries(series: readonly SeriesKey[]): SeriesKey[] {
-  return [...new Map(series.map(key => [nameOf(key), key])).values()]
 }
 
 /** The remaining price of a series; before its first page only the minimum is known. */

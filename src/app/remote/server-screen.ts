@@ -89,19 +89,18 @@ function matchOf(
   subjects: ReadonlyMap<string, string>,
 ): ScreenMatch {
   const date = String(result.as_of_date)
+  const bands = [...subjects].map(([name, column]) => {
+    const band = result[column]
+    return [name, typeof band === 'string' ? band : null] as const
+  })
   return {
     ticker: String(result.ticker),
     timeframe,
     date,
     since: null,
     bars: null,
-    bands: Object.fromEntries([...subjects].map(([name, column]) => [name, bandIn(result[column])])),
+    bands: Object.fromEntries(bands),
     close: Number(result.close),
     age_days: parseDay(today)! - parseDay(date)!,
   }
-}
-
-/** The band in a column of a search; null if it is unknown. */
-function bandIn(value: string | number | null | undefined): string | null {
-  return typeof value === 'string' ? value : null
 }

@@ -3,7 +3,7 @@ import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsPage, ExportedBar } from '../../core/model/event.js'
 import type { AccountPage, BarsPage, SearchPage, SnapshotPage, SnapshotsPage } from '../../core/model/pages.js'
 import { BARS, type BarsParams, MAX_BARS, parseBars } from '../../core/params/pages.js'
-import { definedParams, type Table, type Written } from '../../core/params/row.js'
+import { definedParams, type Table } from '../../core/params/row.js'
 import { parseSearch, SEARCH } from '../../core/params/search.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import type { StatsPage } from '../../research/tally/tally.js'
@@ -80,13 +80,8 @@ export class TickerPages {
     let filledPath = path
     for (const [name, value] of Object.entries(written)) {
       if (path.includes(`{${name}}`)) filledPath = filledPath.replace(`{${name}}`, encodeURIComponent(String(value)))
-      else search.set(name, valueInUrl(value))
+      else search.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
     }
     return pageOfSchema(await this.#transport.ask(filledPath, search), schema, what) as Page
   }
-}
-
-/** A value in a URL: lists and objects as JSON. */
-function valueInUrl(value: Written[string]): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -63,7 +63,7 @@ ${content}
 ${glossary(description, shown, content)}
 ${originSection(description.facts, about, omitted)}
 </main>
-<footer>${footerHtml(about)}</footer>
+<footer><p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p></footer>
 ${dataScript('id="result"', document)}
 <script>${new Html(script)}</script>
 </body>
@@ -208,10 +208,6 @@ function originFacts({ command, as_of, inputs, adjustment, source, tier, version
     ['Program', `bands ${version}`],
     inputs !== null && ['Hash of inputs', inputs],
   ])
-}
-
-function footerHtml(about: ReportAbout): Html {
-  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
 /** The length of a document as JSON, in characters. A longer one makes a page that is slow to send and to open. */

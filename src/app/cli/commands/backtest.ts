@@ -153,7 +153,8 @@ async function readBacktestParams(
   const [first, ...more] = args.rest(0)
   if (first === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
-  if (first === undefined || !isStrategyFile(first)) {
+  const isStrategyFile = first !== undefined && /\.(ya?ml|json)$/i.test(first)
+  if (!isStrategyFile) {
     const target = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file sets its own costs; those of config.json are for runs without one.
     return { params: { ...configCosts(context.config), ...options, ...target }, parsing: { tier, fields } }
@@ -208,10 +209,6 @@ async function printConfig(
   throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     value: format,
   })
-}
-
-function isStrategyFile(word: string): boolean {
-  return /\.(ya?ml|json)$/i.test(word)
 }
 
 const compareCommand: Command = {
