@@ -119,7 +119,6 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   },
 }
 
-/** The rows of a table of parameters that have these names, in this order. */
 function pickRows<Rows extends Table, Name extends keyof Rows & string>(table: Rows, names: readonly Name[]) {
   return Object.fromEntries(names.map(name => [name, table[name]!])) as Record<Name, Parameter>
 }

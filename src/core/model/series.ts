@@ -114,7 +114,6 @@ export interface Bar {
   volume: number | null
 }
 
-/** The bar `t` of a series as an object. */
 export function barOf({ open, high, low, close, volume }: Series, t: number): Bar {
   const traded = volume[t]!
   return {

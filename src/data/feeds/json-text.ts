@@ -152,7 +152,6 @@ export function parseShape<Shape extends z.ZodType>(
   throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
 }
 
-/** The value of a JSON text; undefined if it is not valid JSON. */
 function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -29,7 +29,6 @@ export class Row {
   /** Whether a line end follows it: the last line of a truncated file has none. */
   hasLineEnd = true
 
-  /** The raw text of the row, as in the file. */
   text(): string {
     return this.rawText ?? this.bytes.toString('utf8', this.rawStart, this.rawEnd)
   }

@@ -167,7 +167,6 @@ const MAX_RATIO = 100
 /** Number of bytes unpacked without checking the ratio. */
 const UNCHECKED_BYTES = 1 << 24
 
-/** Whether an archive unpacks to more bytes than any prices or facts do. */
 function isBomb(packed: number, unpacked: number): boolean {
   return unpacked > UNCHECKED_BYTES && unpacked > packed * MAX_RATIO
 }

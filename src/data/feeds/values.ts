@@ -361,7 +361,6 @@ export class Calendar {
     return this.#format.format(milliseconds)
   }
 
-  /** The day at an instant in milliseconds since 1970. */
   dayAt(milliseconds: number): Day | null {
     return parseDay(this.dateAt(milliseconds))
   }

@@ -91,7 +91,6 @@ export class EventTexts {
     this.#ends = []
   }
 
-  /** The date of a bar as text, formatted on first use. */
   #dateText(bar: number, day: Day): string {
     this.#dates[bar] ??= formatDay(day)
     return this.#dates[bar]!

@@ -7,6 +7,7 @@ import { inOrder } from '../threads.js'
 import type { Cache } from './cache.js'
 import {
   type ExportData,
+  type ExportedColumns,
   type ExportFilter,
   type ExportTable,
   filteredBars,
@@ -76,30 +77,12 @@ export async function tableGroups(
         addEvents(group, { field, view, columns, figures: figures.outcomesOf(view) }, indexes, [from, to])
     }
   } else if (table === 'series') {
-    for await (const { ticker, series, numbers, bands, rows } of filteredSeries(cache, tickerFilter)) {
-      const days = rows.map(t => series.days[t]!)
-      for (const { group, from, to } of groups.assignRows(days)) {
-        const start = group.addNulls(to - from)
-        fillSame(group, start, { ticker, timeframe: series.timeframe })
-        group.column('date').values.set(days.subarray(from, to), start)
-        for (const [name, values] of numbers)
-          copyRows(group.column(name).values, start, values, rows.subarray(from, to))
-        for (const { field, codes } of bands) {
-          const column = group.column(field.name)
-          fillCoded(column, start, { words: field.bands, codes, rows: rows.subarray(from, to) })
-        }
-      }
-    }
+    for await (const { ticker, ...columns } of filteredSeries(cache, tickerFilter))
+      addBars(groups, { ticker, timeframe: columns.series.timeframe }, columns)
   } else {
     for await (const { ticker, series, rows } of filteredBars(cache, tickerFilter)) {
-      const days = rows.map(t => series.days[t]!)
-      for (const { group, from, to } of groups.assignRows(days)) {
-        const start = group.addNulls(to - from)
-        fillSame(group, start, { ticker })
-        group.column('date').values.set(days.subarray(from, to), start)
-        for (const name of BAR_FIGURES)
-          copyRows(group.column(name).values, start, series[name], rows.subarray(from, to))
-      }
+      const numbers = BAR_FIGURES.map(name => [name, series[name]] as const)
+      addBars(groups, { ticker }, { series, numbers, bands: [], rows })
     }
   }
   return groups.finish()
@@ -185,7 +168,25 @@ class OutcomeCache {
   }
 }
 
-/** Adds the events from `from` up to `to` among `found` to a group. */
+/** Adds bars to row groups. @param texts the columns that have one text for all bars */
+function addBars(
+  groups: GroupBuilder,
+  texts: Readonly<Record<string, string>>,
+  { series, numbers, bands, rows }: Omit<ExportedColumns, 'ticker'>,
+): void {
+  const days = rows.map(t => series.days[t]!)
+  for (const { group, from, to } of groups.assignRows(days)) {
+    const rowsOfGroup = rows.subarray(from, to)
+    const start = group.addNulls(to - from)
+    fillSame(group, start, texts)
+    group.column('date').values.set(days.subarray(from, to), start)
+    for (const [name, values] of numbers) copyRows(group.column(name).values, start, values, rowsOfGroup)
+    for (const { field, codes } of bands)
+      fillCoded(group.column(field.name), start, { words: field.bands, codes, rows: rowsOfGroup })
+  }
+}
+
+/** Adds those of some events that have the indexes `from` up to `to` in `indexes` to a group. */
 function addEvents(
   group: RowGroup,
   events: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },

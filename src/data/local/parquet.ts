@@ -232,7 +232,6 @@ function minAndMax(values: Float64Array | Int32Array): { min: number; max: numbe
   return { min, max }
 }
 
-/** Writes a text to `page`, after its length in bytes. */
 function writeText(word: Uint8Array): void {
   page.writeInt32(word.length)
   page.append(word)

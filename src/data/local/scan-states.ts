@@ -216,7 +216,6 @@ export function streakLength({ from, to }: Streak): number {
   return to - from
 }
 
-/** Whether a band is oversold or deep_oversold. */
 export function isOversold(band: string): band is Severity {
   return (SEVERITIES as readonly string[]).includes(band)
 }
@@ -297,7 +296,6 @@ export async function assetClassOf(listed: ListedTicker, store: Store, date: Day
   return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
 }
 
-/** Whether any fact about a ticker was known by a day. */
 async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolean> {
   const known = factsKnownBy(factsOf(await store.sheets(ticker)), date)
   return Object.values(known).some(records => records.length > 0)

@@ -217,7 +217,6 @@ class Rows {
     this.#signal?.throwIfAborted()
   }
 
-  /** A price or the volume of a ticker's last bar. */
   async #price({ listed }: Row, name: string): Promise<number | null> {
     const series = await this.#local.series(listed.entry.ticker, this.#query.timeframe)
     return barOf(series, series.days.length - 1)[name as (typeof BAR_FIGURES)[number]]
@@ -246,7 +245,6 @@ const FIELD_FOR_DATES = 'rsi_zone'
 /** The number of tickers to read before other work of this process may run. */
 const TICKERS_PER_TURN = 64
 
-/** Whether a column is a price or the volume. */
 function isPrice(name: string): boolean {
   return OWN_COLUMNS[name]?.category === PRICES
 }

@@ -50,7 +50,6 @@ export function compressInto(input: Uint8Array, length: number, out: Uint8Array)
   return writeLiteral(input, emitted, length, out, at)
 }
 
-/** The four bytes at a position, as an integer. */
 function readWord(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }

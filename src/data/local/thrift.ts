@@ -9,7 +9,6 @@ export class Bytes {
     this.view = new DataView(this.bytes.buffer)
   }
 
-  /** Makes room for `more` bytes at the end. */
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return
     const bytes = new Uint8Array(2 * (this.length + more))

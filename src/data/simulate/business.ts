@@ -189,7 +189,6 @@ export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32
   return days
 }
 
-/** The days of a year on which exchanges are closed. */
 function holidaysOf(year: number): ReadonlySet<Day> {
   return new Set([
     observedHoliday(dayOf(year, 1, 1)!),

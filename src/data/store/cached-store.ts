@@ -196,7 +196,6 @@ export function sharedBytes({ calendar, outcomes }: Pick<Recorded, 'calendar' | 
   return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
 }
 
-/** The approximate bytes of a field's record. */
 export function recordBytes(record: FieldRecord | null): number {
   return record === null ? 100 : record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + 500
 }

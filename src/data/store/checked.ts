@@ -56,7 +56,6 @@ export function verifyEntry<Row extends Hashed<EntryRow>>(store: StoreLocation, 
   return row
 }
 
-/** Whether the content of a ticker's row matches its hash. */
 export function isSoundEntry(row: Hashed<EntryRow>): boolean {
   return entryHash(row, row.hash) === row.hash
 }

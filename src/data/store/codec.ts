@@ -456,7 +456,6 @@ function leadingNumbers(chunk: Buffer): Int32Array {
   return new Int32Array(buffer, byteOffset, chunk.length >> 2)
 }
 
-/** The memory of a column as bytes, without a copy. */
 function bytesOf(column: Column): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }

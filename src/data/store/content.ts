@@ -49,7 +49,6 @@ export function entryColumnValues(row: EntryRow): ColumnValues {
   return { ticker, prices, bars, ...renamedColumns, source, format, origins, chunks, hash: entryHash(row) }
 }
 
-/** A ticker's row as an entry, with dates and origins decoded. */
 export function entryOf(row: EntryRow): TickerEntry {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins } = row
   const days = { first: parseDay(first)!, last: parseDay(last)! }
@@ -167,7 +166,6 @@ export function seriesColumnValues(name: SeriesName, row: SeriesRow): ColumnValu
   return { timeframe: name.timeframe, ...columns, hash: seriesHash(name, row) }
 }
 
-/** The row of a series as a summary, with its date decoded. */
 export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
   return { bars, final: parseDay(final)!, events, eventsOnLast }
 }

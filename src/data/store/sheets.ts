@@ -20,7 +20,6 @@ export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRo
   return { ...row, hash: sheetHash(row) }
 }
 
-/** A ticker's facts from their rows, by kind. */
 export function decodeSheets(rows: readonly SheetRow[]): FactSheets {
   return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }

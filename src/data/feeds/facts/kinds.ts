@@ -124,7 +124,6 @@ function ambiguityText(kind: FactKind, other: FactKind, known: Day | undefined):
   return `${first} (${neededColumns(other, known).join(', ')}); one file holds one kind`
 }
 
-/** Text about the columns that a table of one kind needs, and may have. */
 function requiredText(kind: FactKind, known: Day | undefined): string {
   const needed = neededColumns(kind, known)
   const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))

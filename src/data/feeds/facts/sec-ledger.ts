@@ -349,7 +349,6 @@ function containsSimpleFraction(low: number, high: number): boolean {
   })
 }
 
-/** Whether a new entry states another revenue than an earlier filing. */
 function isRestatedRevenue({ item, before }: NewEntry): boolean {
   return item.figure === 'revenue' && before !== undefined && differsBeyondRounding(item, before.value)
 }

@@ -203,7 +203,6 @@ class SqliteLists implements Lists {
   }
 }
 
-/** The list of a name with its tickers; undefined if there is none. */
 function findList(db: Session, name: string): NamedList | undefined {
   const row = db.get<ListRow>(`${SELECT_LISTS} WHERE name = ?`, name)
   return row && listFromRow(db, row)

@@ -65,7 +65,6 @@ interface StatementRunner {
   run(sql: string, ...values: string[]): number
 }
 
-/** Writes a row of `meta` with its hash. */
 export function putMeta(db: StatementRunner, key: string, value: string): void {
   db.run(PUT_ROW, key, value, metaHash({ key, value }))
 }

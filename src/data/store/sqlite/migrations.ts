@@ -135,7 +135,6 @@ export function removeDatabase(path: string): void {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 
-/** Throws StorageError if the disk has no room for a copy of the database. */
 function refuseWithoutRoom(db: Connection, path: string, copy: string): void {
   const { bavail, bsize } = statfsSync(dirname(path))
   if (bavail * bsize < databaseBytes(db))

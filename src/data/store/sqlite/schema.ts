@@ -225,7 +225,6 @@ export const MIGRATIONS: readonly Step[] = [
   },
 ]
 
-/** Writes the rows of the table `about`. */
 function describeTables(db: Connection): void {
   const run = (sql: string, ...values: string[]) => db.prepare(sql).run(...values)
   putAbout({ run, all: <Row>(sql: string) => db.prepare(sql).all() as Row[] })

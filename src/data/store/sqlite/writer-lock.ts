@@ -248,7 +248,6 @@ function lockFilePath(path: string): string {
   return `${real}-writer`
 }
 
-/** Whether an error says that another process has the file locked. */
 function isBusy(cause: unknown): boolean {
   return String((cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
 }
