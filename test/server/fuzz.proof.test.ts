@@ -41,6 +41,9 @@ afterAll(async () => {
   folder.remove()
 })
 
+/** Bytes that a server may grow over all requests. */
+const MOST_GROWTH = 48 * 2 ** 20
+
 describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
   it(`give no 5xx and no crash, and the server grows no more (seed ${SEED})`, async () => {
     const random = new Random(SEED)
@@ -57,14 +60,18 @@ describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
     // What is kept of answers fills up first; from then on nothing may grow.
     await bombard(random, share(0.7), statuses)
     const before = await least()
-    await bombard(random, share(0.3), statuses)
-    const grown = (await least()) - before
+    let grown = Number.POSITIVE_INFINITY
+    // A leak grows with each round; what waits for the garbage collector on a busy machine does not.
+    for (let round = 0; round < 3 && grown >= MOST_GROWTH; round++) {
+      await bombard(random, share(0.3), statuses)
+      grown = (await least()) - before
+    }
     expect(server.exitCode).toBeNull()
     expect([...statuses.keys()].filter(status => status >= 500)).toEqual([])
     // Only many requests use up the credits of an hour.
     for (const status of [200, 400, 401, 404, 405, ...(FULL ? [429] : [])])
       expect(statuses.get(status) ?? 0, `${status} of ${JSON.stringify([...statuses])}`).toBeGreaterThan(0)
-    expect(grown / 2 ** 20).toBeLessThan(48)
+    expect(grown).toBeLessThan(MOST_GROWTH)
     const { out, code } = await shell('bands accounts usage --reconcile --json', env)
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ discrepancies: [] })
