@@ -61,8 +61,9 @@ describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
     await bombard(random, share(0.7), statuses)
     const before = await least()
     let grown = Number.POSITIVE_INFINITY
-    // A leak grows with each round; what waits for the garbage collector on a busy machine does not.
-    for (let round = 0; round < 3 && grown >= MOST_GROWTH; round++) {
+    // A leak grows with each round; what waits for the garbage collector on a busy machine does not. A few thousand
+    // requests do not fill what is kept of answers.
+    for (let round = 0; FULL && round < 3 && grown >= MOST_GROWTH; round++) {
       await bombard(random, share(0.3), statuses)
       grown = (await least()) - before
     }
@@ -71,7 +72,7 @@ describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
     // Only many requests use up the credits of an hour.
     for (const status of [200, 400, 401, 404, 405, ...(FULL ? [429] : [])])
       expect(statuses.get(status) ?? 0, `${status} of ${JSON.stringify([...statuses])}`).toBeGreaterThan(0)
-    expect(grown).toBeLessThan(MOST_GROWTH)
+    if (FULL) expect(grown).toBeLessThan(MOST_GROWTH)
     const { out, code } = await shell('bands accounts usage --reconcile --json', env)
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({ discrepancies: [] })
