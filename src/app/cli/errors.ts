@@ -209,7 +209,11 @@ async function parameterHelp(error: InvalidParameter, run: FailedRun): Promise<H
   ]
 }
 
-/** The command lines to paste after an error: one, or one for each reading of a date. */
+/**
+ * The command lines to paste after an error, never none. First the command that the error suggests is tried. Then the
+ * typed line with its values corrected, in one line for each reading of an ambiguous date. Then the typed line without
+ * its wrong word or option, and last an example of the command.
+ */
 async function workingLines(error: InvalidParameter | NotFound, run: FailedRun): Promise<string[]> {
   const { argv } = run
   const [{ mendLine, withoutOption }, { readVocabulary }] = await Promise.all([

@@ -330,7 +330,10 @@ function mendValues(line: Line): void {
   }
 }
 
-/** The value of an option, corrected if it is wrong; null if the option is better left out. */
+/**
+ * The value of an option: as typed if it is right, otherwise corrected, otherwise an example. Null if the option has no
+ * effect on this line, or is a condition next to a field where only one of them is allowed.
+ */
 function mendedValue(line: Line, option: Typed): string | null {
   const { spec, value } = option
   const kind = placeholder(spec)
@@ -345,12 +348,12 @@ function mendedValue(line: Line, option: Typed): string | null {
   }
   // Some commands take a field or a condition, and not both.
   const hasField = line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
-  if ((kind === 'CONDITION' && hasField) || isUseless(line, spec)) return null
+  if ((kind === 'CONDITION' && hasField) || hasNoEffect(line, spec)) return null
   return kind === 'CONDITION' && value !== '' ? mendCondition(value!, line.known.fields) : exampleFor(line, spec)
 }
 
 /** Whether an option has no effect on this line, because all the options that it belongs to are missing. */
-function isUseless(line: Line, spec: OptionSpec): boolean {
+function hasNoEffect(line: Line, spec: OptionSpec): boolean {
   return parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 

@@ -219,7 +219,7 @@ class PullWork {
     this.#range = query_range
   }
 
-  /** Stores a series with its newest page. @param seriesBefore the series before that page */
+  /** Stores a series with its newest page, and updates the state of its item. @param seriesBefore without that page */
   async #storePage(
     item: PullItem,
     seriesBefore: StoredPages,

@@ -260,10 +260,14 @@ const FORMS: readonly (readonly [kind: Word['kind'], form: RegExp, normalize: (w
   ['sign', /[=!<>~]{1,3}|&&|\|\||\*\*|./suy, written => written],
 ]
 
-/** The words of a text in order, then its end. In files `#` begins a comment up to the end of the line. */
-function splitIntoWords(text: string, hasTickers: boolean, hasComments: boolean): Word[] {
+/**
+ * The words of a text in order, then its end. Any text can be split: the last form matches any character.
+ * @param allowsTickers whether `AAPL:` is one word
+ * @param allowsComments whether `#` begins a comment up to the end of the line, as in files
+ */
+function splitIntoWords(text: string, allowsTickers: boolean, allowsComments: boolean): Word[] {
   const words: Word[] = []
-  const forms = FORMS.filter(([kind]) => hasTickers || kind !== 'ticker')
+  const forms = FORMS.filter(([kind]) => allowsTickers || kind !== 'ticker')
   let at = 0
   let previousEnd = 0
   const match = (form: RegExp): string | null => {
@@ -271,7 +275,7 @@ function splitIntoWords(text: string, hasTickers: boolean, hasComments: boolean)
     return form.exec(text)?.[0] ?? null
   }
   while (at < text.length) {
-    const skipped = match(BLANK) ?? (hasComments ? match(COMMENT) : null)
+    const skipped = match(BLANK) ?? (allowsComments ? match(COMMENT) : null)
     if (skipped !== null) {
       at += skipped.length
       previousEnd = -1

@@ -104,12 +104,14 @@ function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number
 const EXACT_BITS = 53
 
 /**
- * One row of counts a shift. The counts of all categories are packed into one number, some bits each, so that one
- * addition adds them all. They are unpacked before one could overflow.
+ * A row of counts for each shift: how many events lie in each category when all are moved by that number of bars. Those
+ * past the end of the calendar come in at its start. The counts of all categories are packed into one number, so
+ * that one addition adds them all; they are unpacked before one could overflow.
+ * @param calendarLength bars of the calendar
  */
 function shiftedCounts(
   members: readonly GTestMember[],
-  calendar: number,
+  calendarLength: number,
   shifts: Int32Array,
   categories: number,
 ): Int32Array {
@@ -117,14 +119,14 @@ function shiftedCounts(
   const radix = 2 ** Math.floor(EXACT_BITS / categories)
   const unitOfCode = Float64Array.from({ length: categories }, (_, code) => radix ** code)
   const totals = new Float64Array(shifts.length)
-  const values = new Float64Array(2 * calendar)
+  const values = new Float64Array(2 * calendarLength)
   let added = 0
   for (const { indices, codes, events } of members) {
     if (events.length === 0) continue
     // The calendar twice, so that no index needs to wrap; 0 where there is no category.
-    if (indices.length < calendar) values.fill(0, 0, calendar)
+    if (indices.length < calendarLength) values.fill(0, 0, calendarLength)
     for (let i = 0; i < indices.length; i++) values[indices[i]!] = unitOfCode[codes[i]!]!
-    values.copyWithin(calendar, 0, calendar)
+    values.copyWithin(calendarLength, 0, calendarLength)
     for (let from = 0; from < events.length; ) {
       if (added === radix - 1) {
         addUnpacked(totals, radix, counts, categories)

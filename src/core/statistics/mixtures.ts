@@ -48,7 +48,8 @@ function numbersUpTo(count: number): Int32Array {
 }
 
 /**
- * Some quantiles of each of several pools.
+ * Some quantiles of each of several pools. A pool has the values of several columns, each with the column's weight. Only
+ * values near a quantile are sorted: a run is such values of one column.
  * @param memory may serve one call after another
  * @returns by pool, in the order of `ps`; null for a pool without columns
  */
@@ -80,7 +81,9 @@ export function pooledQuantiles(
   for (const quantiles of columnQuantiles) for (const pool of pools) quantiles.markNeeded(pool)
   const ranges = ps.map(p => poolCounts.map(pool => pool.rangeOf(p)))
   // The second pass sorts the values near the quantiles, for each p.
-  const runs = (mixedPools.length === 0 ? [] : ranges).map(of => new RunsAround(unionOf(of), columns.count, memory))
+  const runs = (mixedPools.length === 0 ? [] : ranges).map(
+    rangeOfPools => new RunsAround(unionOf(rangeOfPools), columns.count, memory),
+  )
   for (const [u, i] of usedColumns.entries()) {
     const storedColumn = storedColumns[u]
     if (storedColumn === undefined) buckets.fill(columns.values(i))

@@ -64,10 +64,10 @@ function bandPeriodsOfTicker(
   const { fields, timeframe, today, rangeStart, range, after, before, bands } = periods
   const { days, known } = calendar
   const fieldPositions = fields.map(field => columns.names.indexOf(field))
-  // Bars that may have reported transitions: from the first up to, but not including, the last.
+  // Transitions on the bars from `from` up to `to` are reported.
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
   const to = before === undefined ? bars : Math.min(bars, countUpTo(days, before - 1))
-  const rows = rowRanges(columns, fieldPositions, { from, to, eventsEnd: bars })
+  const rows = rowRanges(columns, fieldPositions, { from, to, finalBars: bars })
   const lastBar = bars - 1
   const present = presentBands(columns, fieldPositions, rows.eventsEnd, days.subarray(0, bars), rangeStart)
   return {
@@ -98,12 +98,12 @@ interface RowRanges {
 /**
  * The rows of each field. They are sorted by bar, so each limit becomes the first row whose bar is not below it.
  * @param fieldPositions the index of each field in the columns; -1: no data
- * @param limits as bars: rows from `from` up to `to`; and no row from `eventsEnd` on
+ * @param limits as bars: those from `from` up to `to` are reported; `finalBars` are final on the day
  */
 function rowRanges(
   columns: FieldColumns,
   fieldPositions: readonly number[],
-  limits: { from: number; to: number; eventsEnd: number },
+  limits: { from: number; to: number; finalBars: number },
 ): RowRanges {
   const { first, bars: barOfRow } = columns
   const firstRowFrom = (bar: number, begin: number, end: number): number => countUpTo(barOfRow, bar - 1, begin, end)
@@ -114,7 +114,7 @@ function rowRanges(
     if (position === -1) continue
     const begin = first[position]!
     const end = first[position + 1]!
-    const eventsEnd = firstRowFrom(limits.eventsEnd, begin, end)
+    const eventsEnd = firstRowFrom(limits.finalBars, begin, end)
     ranges.eventsEnd[f] = eventsEnd
     ranges.from[f] = firstRowFrom(limits.from, begin, eventsEnd)
     ranges.to[f] = Math.max(ranges.from[f]!, firstRowFrom(limits.to, begin, eventsEnd))

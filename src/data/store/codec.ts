@@ -170,43 +170,44 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
 
 /**
  * The events of all fields of a series. Layout of a chunk:
- * - the number of fields; per field the number of events, and of runs without a band
- * - the bar of each event, first bar and end of each run (int32)
+ * - the number of fields; per field the number of events, and of gaps: runs of bars without a band
+ * - the bar of each event, first bar and end of each gap (int32)
  * - band, flips and stability of each event (uint8)
  * - the names of the fields, separated by spaces
- * A run that continues in the next chunk is cut at the boundary.
+ * A gap that continues in the next chunk is cut at the boundary.
  */
 export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
   const names = [...fields.keys()].sort()
   const records = names.map(name => fields.get(name)!)
   const chunks: Buffer[] = []
-  // Per field: the index of its next event and of its next run.
-  const next = { event: new Int32Array(names.length), run: new Int32Array(names.length) }
+  // Per field: the index of its next event and of its next gap.
+  const next = { event: new Int32Array(names.length), gap: new Int32Array(names.length) }
   for (const [from, to] of chunkBounds(bars, first))
     chunks.push(encodeEventChunk(fieldPartsOnBars(names, records, next, from, to), from, to))
   return chunks
 }
 
-/** The events and runs of one field that are in a chunk, as positions in its record. */
+/** The events and gaps of one field that are in a chunk, as positions in its record. */
 interface FieldPart {
   name: string
   record: FieldRecord
   /** The first event and the number of events. */
   firstEvent: number
   events: number
-  /** The index of the first run in `gaps`, and the number of runs. */
-  firstRun: number
-  runs: number
+  /** The index in `record.gaps` of the first gap, and the number of gaps: two numbers each, first bar and end. */
+  firstGapIndex: number
+  gaps: number
 }
 
 /**
- * The parts of the fields that have events or runs on the bars from `from` up to `to`.
- * @param next per field, where to search; moved on to the next chunk
+ * The parts of the fields that have events or gaps on the bars from `from` up to `to`. A gap across a limit is a part of
+ * both chunks.
+ * @param next per field, the index of the event and of the gap from which to search; moved on for the next chunk
  */
 function fieldPartsOnBars(
   names: readonly string[],
   records: readonly FieldRecord[],
-  next: { event: Int32Array; run: Int32Array },
+  next: { event: Int32Array; gap: Int32Array },
   from: number,
   to: number,
 ): FieldPart[] {
@@ -217,15 +218,15 @@ function fieldPartsOnBars(
     let endOfEvents = event
     while (endOfEvents < record.bars.length && record.bars[endOfEvents]! < to) endOfEvents++
     next.event[f] = endOfEvents
-    let run = next.run[f]!
-    while (run < record.gaps.length && record.gaps[run + 1]! <= from) run += 2
-    let endOfRuns = run
-    while (endOfRuns < record.gaps.length && record.gaps[endOfRuns]! < to) endOfRuns += 2
-    // The last run may continue in the next chunk.
-    next.run[f] = Math.max(run, endOfRuns - 2)
+    let gap = next.gap[f]!
+    while (gap < record.gaps.length && record.gaps[gap + 1]! <= from) gap += 2
+    let endOfGaps = gap
+    while (endOfGaps < record.gaps.length && record.gaps[endOfGaps]! < to) endOfGaps += 2
+    // The last gap may continue in the next chunk.
+    next.gap[f] = Math.max(gap, endOfGaps - 2)
     const events = endOfEvents - event
-    const runs = (endOfRuns - run) / 2
-    if (events + runs > 0) parts.push({ name: names[f]!, record, firstEvent: event, events, firstRun: run, runs })
+    const gaps = (endOfGaps - gap) / 2
+    if (events + gaps > 0) parts.push({ name: names[f]!, record, firstEvent: event, events, firstGapIndex: gap, gaps })
   }
   return parts
 }
@@ -237,26 +238,26 @@ function fieldPartsOnBars(
 function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number): Buffer {
   const fieldNames = parts.map(({ name }) => name).join(' ')
   const allEvents = parts.reduce((sum, { events }) => sum + events, 0)
-  const allRuns = parts.reduce((sum, { runs }) => sum + runs, 0)
-  // Offsets: of the bars and runs among the numbers, of the bands among the bytes.
+  const allGaps = parts.reduce((sum, { gaps }) => sum + gaps, 0)
+  // Offsets: of the bars and gaps among the numbers, of the bands among the bytes.
   let bar = 1 + 2 * parts.length
   let limit = bar + allEvents
-  let byte = 4 * (limit + 2 * allRuns)
+  let byte = 4 * (limit + 2 * allGaps)
   const namesAt = byte + 3 * allEvents
   const chunk = Buffer.from(new ArrayBuffer(namesAt + Buffer.byteLength(fieldNames)))
   const numbers = new Int32Array(chunk.buffer, 0, byte >> 2)
   numbers[0] = parts.length
   for (let i = 0; i < parts.length; i++) {
-    const { record, firstEvent: event, events, firstRun: run, runs } = parts[i]!
+    const { record, firstEvent: event, events, firstGapIndex, gaps } = parts[i]!
     numbers[1 + 2 * i] = events
-    numbers[2 + 2 * i] = runs
+    numbers[2 + 2 * i] = gaps
     for (let e = event; e < event + events; e++, byte++) {
       numbers[bar++] = record.bars[e]!
       chunk[byte] = record.bands[e]!
       chunk[byte + allEvents] = record.flips[e]!
       chunk[byte + 2 * allEvents] = record.stability[e]!
     }
-    for (let g = run; g < run + 2 * runs; g += 2) {
+    for (let g = firstGapIndex; g < firstGapIndex + 2 * gaps; g += 2) {
       numbers[limit++] = Math.max(record.gaps[g]!, from)
       numbers[limit++] = Math.min(record.gaps[g + 1]!, to)
     }

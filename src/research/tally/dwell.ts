@@ -179,21 +179,25 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
   return initial[0] === 0 && since[0] === day ? bars[0]! : NO_NUMBER
 }
 
-/** @param stays all of one band */
+/**
+ * How long periods in a band last, by Kaplan and Meier. A period whose length is not known counts only as `unknown`, one
+ * that has not ended as `censored`. A figure is null where too few periods have ended; `reasons` says so.
+ * @param stays the periods, all of one band
+ */
 export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
-  const spells = spellsOf(stays)
-  const completed = spells.filter(spell => spell.ended)
+  const knownStays = spellsOf(stays)
+  const completed = knownStays.filter(stay => stay.ended)
   const all = totalCount(stays)
-  const known = totalCount(spells)
+  const known = totalCount(knownStays)
   const ended = totalCount(completed)
-  const steps = kaplanMeier(spells)
+  const steps = kaplanMeier(knownStays)
   const effects = designEffects(
     stays,
     steps.map(({ length }) => length),
   )
   const errors = survivalErrors(steps, effects)
   const interval = lengthInterval(steps, 0.5, effects)
-  const longest = spells.reduce<Spell | null>((best, spell) => (isLonger(spell, best) ? spell : best), null)
+  const longest = knownStays.reduce<Spell | null>((best, stay) => (isLonger(stay, best) ? stay : best), null)
   const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
     median: lengthOfShare(steps, 0.5),

@@ -134,13 +134,17 @@ interface NowOptions {
   timeframe: Timeframe
 }
 
-/** The query for present bands. Unless both tickers and fields are named, a ticker's missing fields are skipped. */
+/**
+ * The query for present bands. Without typed fields they are those of the first ticker's tier, and `omitted` are those
+ * above it. Unless tickers and fields are both named, a ticker's fields that were not pulled are skipped.
+ */
 async function nowQuery(context: Context, source: Source, { namedTickers, typedFields, timeframe }: NowOptions) {
   const isNamed = namedTickers.length > 0
   const listed = isNamed ? namedTickers : await allTickersOfNow(context)
   const fieldNames = typedFields.length > 0 ? typedFields : undefined
   const { fields, omitted } = await fieldsFor(source, fieldNames, { ticker: listed[0], timeframe })
   const tickers = isNamed ? listed : await tickersWithFields(context, listed, { fields, timeframe })
+  // Only pulled events may lack fields of a ticker.
   const skip = isNamed && typedFields.length > 0 ? undefined : await source.missing?.()
   return { tickers, fields, omitted, timeframe, skip }
 }

@@ -174,6 +174,10 @@ class SqliteLists implements Lists {
     return this.#db.readAtOneMoment(() => selectMarks(this.#db, question))
   }
 
+  /**
+   * Saves up to which day the series of a question were answered; a stored later day stays. A mark without a field counts
+   * for all fields of its series, so a field's own mark of the same day is deleted.
+   */
   async saveMarks(question: string, marks: readonly Mark[]): Promise<void> {
     this.#writeAndHash(db => {
       const before = marksBySeries(selectMarks(db, question))
