@@ -54,11 +54,11 @@ export class RayOnLoopback {
   }
 
   async killHost(): Promise<void> {
-    process.kill(await some(() => this.workers().flatMap(childrenOf)), 'SIGKILL')
+    await killSome(() => this.workers().flatMap(childrenOf))
   }
 
   async killWorker(): Promise<void> {
-    process.kill(await some(() => this.workers()), 'SIGKILL')
+    await killSome(() => this.workers())
   }
 
   /** Kills a raylet while tasks are done, and starts another. */
@@ -86,6 +86,17 @@ async function some(of: () => number[]): Promise<number> {
     if (all.length > 0) return all[Math.floor(Math.random() * all.length)]!
     await new Promise(resolve => setTimeout(resolve, 20))
   }
+}
+
+/** Kills one of the processes; one that ends in between is no longer there, and another is killed. */
+async function killSome(of: () => number[]): Promise<void> {
+  for (;;)
+    try {
+      process.kill(await some(of), 'SIGKILL')
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
 }
 
 function childrenOf(parent: number): number[] {
