@@ -147,7 +147,7 @@ export function planOf(tier: Tier | null): Plan {
 }
 
 /** The start of a tier's range as a date; null if there is no limit. */
-export function afterOf(rangeStart: Day): string | null {
+export function rangeStartDate(rangeStart: Day): string | null {
   return Number.isFinite(rangeStart) ? formatDay(rangeStart) : null
 }
 

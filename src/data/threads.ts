@@ -51,7 +51,7 @@ export interface Handler {
 export interface SerializedError {
   kind: number
   code: ErrorCode
-  own: object
+  properties: object
   payload: object
 }
 
@@ -68,14 +68,16 @@ const ERROR_KINDS = [
   BandsError,
 ]
 
+/** An error as data that survive the way to another thread. */
 export function serializeError(error: BandsError): SerializedError {
   const { code, message, stack } = error
   const kind = ERROR_KINDS.findIndex(known => error instanceof known)
-  return { kind, code, own: { ...error, message, stack }, payload: error.payload() }
+  return { kind, code, properties: { ...error, message, stack }, payload: error.payload() }
 }
 
-export function deserializeError({ kind, code, own, payload }: SerializedError): BandsError {
-  const error = Object.assign(new BandsError(code, '', {}, payload), own)
+/** The error that `serializeError` was given, with its class, message and stack. */
+export function deserializeError({ kind, code, properties, payload }: SerializedError): BandsError {
+  const error = Object.assign(new BandsError(code, '', {}, payload), properties)
   return Object.setPrototypeOf(error, ERROR_KINDS[kind]!.prototype)
 }
 
@@ -142,6 +144,7 @@ export class Threads<Task, Result> {
     return this.#startThread()
   }
 
+  /** Starts a thread, whose messages then settle its tasks. Throws StorageError if the program is missing. */
   #startThread(): Thread {
     if (this.#program === undefined)
       throw new StorageError('the program of a thread is missing next to this one; build or install bands again')
@@ -219,6 +222,7 @@ function takeTask(taken: Uint8Array, i: number): boolean {
   return Atomics.exchange(taken, i, 1) === 0
 }
 
+/** The error of the tasks that a thread has not done when it ends. */
 function threadLossError(cause: unknown): Error {
   if ((cause as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY')
     return new Error('a thread ended before its work was done', { cause })
@@ -236,10 +240,10 @@ export interface Work<Task, Result> {
   ms: number
   /** Does the same task in this thread. */
   here(task: Task): Result | Promise<Result>
-  /** The task with its own data, for another machine (default: the task). */
-  packed?(task: Task): Promise<unknown>
+  /** The task as a message to another machine, with the data that only it needs (default: the task). */
+  withOwnData?(task: Task): Promise<unknown>
   /** The most messages to other machines whose results wait, where these are large. */
-  most?: number
+  maxMessages?: number
   /** A program other than that of the jobs. */
   program?: string | undefined
 }
@@ -285,38 +289,39 @@ export async function* inOrder<Task, Result>(
 
 /** Yields the results of a cluster, in order. Short tasks go together, as one message with one answer. */
 async function* runOnCluster<Task, Result>(
-  { tasks, ms, packed = async (task: Task): Promise<unknown> => task, most }: Work<Task, Result>,
+  { tasks, ms, withOwnData = async (task: Task): Promise<unknown> => task, maxMessages }: Work<Task, Result>,
   pool: TaskPool,
 ): AsyncGenerator<Result> {
-  const longest = Math.ceil(tasks.length / (MIN_MESSAGES_PER_CORE * pool.size))
-  const length = Math.max(1, Math.min(longest, Math.floor((MESSAGE_MS * tasks.length) / ms)))
-  const pieces = Array.from({ length: Math.ceil(tasks.length / length) }, (_, i) =>
-    tasks.slice(i * length, (i + 1) * length),
+  const maxTasksPerMessage = Math.ceil(tasks.length / (MIN_MESSAGES_PER_CORE * pool.size))
+  const tasksPerMessage = Math.max(1, Math.min(maxTasksPerMessage, Math.floor((MESSAGE_MS * tasks.length) / ms)))
+  const messages = Array.from({ length: Math.ceil(tasks.length / tasksPerMessage) }, (_, i) =>
+    tasks.slice(i * tasksPerMessage, (i + 1) * tasksPerMessage),
   )
   try {
     const run = async (piece: readonly Task[]): Promise<Result[]> =>
-      (await pool.run(await Promise.all(piece.map(packed)))) as Result[]
-    for await (const results of yieldInOrder(pieces, most ?? TASKS_AHEAD_PER_WORKER * pool.size, run)) yield* results
+      (await pool.run(await Promise.all(piece.map(withOwnData)))) as Result[]
+    const maxBegun = maxMessages ?? TASKS_AHEAD_PER_WORKER * pool.size
+    for await (const results of yieldInOrder(messages, maxBegun, run)) yield* results
   } finally {
     await pool.close()
   }
 }
 
-/** Yields the results in order. @param most tasks that are begun before the result of the first is taken */
+/** Yields the results in order. @param maxBegun tasks that are begun before the result of the first is taken */
 async function* yieldInOrder<Task, Result>(
   tasks: Iterable<Task>,
-  most: number,
+  maxBegun: number,
   run: (task: Task) => Promise<Result>,
 ): AsyncGenerator<Result> {
   const begun: Promise<Result>[] = []
   for (const task of tasks) {
-    if (begun.length === most) yield await begun.shift()!
-    const found = run(task)
+    if (begun.length === maxBegun) yield await begun.shift()!
+    const result = run(task)
     // The failure is reported when its turn comes.
-    found.catch(() => {})
-    begun.push(found)
+    result.catch(() => {})
+    begun.push(result)
   }
-  for (const found of begun) yield await found
+  for (const result of begun) yield await result
 }
 
 export type Column = Float64Array | Int32Array | Uint16Array | Uint8Array
@@ -331,26 +336,26 @@ const BLOCK_BYTES = 2 ** 20
 
 /** Memory for columns, shared by threads by default, so that a stored market need not be copied for them. */
 export class ColumnMemory {
-  #piece: ArrayBuffer | SharedArrayBuffer
+  #block: ArrayBuffer | SharedArrayBuffer
   #used = 0
 
-  constructor(piece: ArrayBuffer | SharedArrayBuffer = new SharedArrayBuffer(0)) {
-    this.#piece = piece
+  constructor(block: ArrayBuffer | SharedArrayBuffer = new SharedArrayBuffer(0)) {
+    this.#block = block
   }
 
   /** Copies a column into this memory and returns the copy. */
   put<Kind extends Column>(column: Kind): Kind {
     const from = this.#reserve(column.byteLength)
     const Copy = COLUMNS.find(kind => column instanceof kind) as ColumnKind<Kind>
-    const copy = new Copy(this.#piece, from, column.length)
+    const copy = new Copy(this.#block, from, column.length)
     copy.set(column)
     return copy
   }
 
   /** Reserves bytes in the current block, or in a new one, and returns their offset. */
   #reserve(bytes: number): number {
-    if (this.#used + bytes > this.#piece.byteLength) {
-      this.#piece = new SharedArrayBuffer(Math.max(bytes, BLOCK_BYTES))
+    if (this.#used + bytes > this.#block.byteLength) {
+      this.#block = new SharedArrayBuffer(Math.max(bytes, BLOCK_BYTES))
       this.#used = 0
     }
     const from = this.#used
@@ -381,29 +386,29 @@ function unsharedColumnBytes(value: unknown, seen: Set<object>): number {
   return parts.reduce((sum: number, part: unknown) => sum + unsharedColumnBytes(part, seen), 0)
 }
 
-/** A copy that preserves references to the same object. */
+/** A copy of a value, with columns outside of shared memory copied by `copyColumn`. An object used twice is copied once. */
 function deepCopy(value: unknown, copyColumn: (column: Column) => Column, seen: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
-  const known = seen.get(value)
-  if (known !== undefined) return known
-  const remembered = <Copy>(copy: Copy): Copy => {
+  const earlierCopy = seen.get(value)
+  if (earlierCopy !== undefined) return earlierCopy
+  const remember = <Copy>(copy: Copy): Copy => {
     seen.set(value, copy)
     return copy
   }
-  const again = (part: unknown): unknown => deepCopy(part, copyColumn, seen)
-  if (isColumn(value)) return isShared(value) ? value : remembered(copyColumn(value))
+  const copyPart = (part: unknown): unknown => deepCopy(part, copyColumn, seen)
+  if (isColumn(value)) return isShared(value) ? value : remember(copyColumn(value))
   if (value instanceof Map) {
-    const copy = remembered(new Map())
-    for (const [key, part] of value) copy.set(again(key), again(part))
+    const copy = remember(new Map())
+    for (const [key, part] of value) copy.set(copyPart(key), copyPart(part))
     return copy
   }
   if (Array.isArray(value)) {
-    const copy: unknown[] = remembered([])
-    for (const part of value) copy.push(again(part))
+    const copy: unknown[] = remember([])
+    for (const part of value) copy.push(copyPart(part))
     return copy
   }
-  const copy: Record<string, unknown> = remembered({})
-  for (const [name, part] of Object.entries(value)) copy[name] = again(part)
+  const copy: Record<string, unknown> = remember({})
+  for (const [name, part] of Object.entries(value)) copy[name] = copyPart(part)
   return copy
 }
 

@@ -41,7 +41,7 @@ export function cellTrials(
   const { first, last, filter } = question
   return cells.map(({ horizon, ...found }) => ({
     hash: hashOf({ ...document, horizon }),
-    spec: inWords({ ...question, horizon }),
+    spec: cellInWords({ ...question, horizon }),
     ...found,
     asked: { question: questionHash, timeframe: filter.timeframe, first, last },
   }))
@@ -91,7 +91,7 @@ function sortedOrNull(values: readonly string[] | null): string[] | null {
   return values === null ? null : values.toSorted()
 }
 
-function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
+function cellInWords({ tickers, filter, horizon, first, last }: CellSpec): string {
   return [
     ...filterWords(filter),
     windowName(horizon, filter.timeframe),
@@ -129,31 +129,34 @@ export interface RunInLog {
 export async function noteAndCompare(
   trials: Trials | null,
   kind: TrialKind,
-  own: readonly Trial[],
+  runTrials: readonly Trial[],
   family: Family,
 ): Promise<RunInLog | null> {
   if (trials === null) return null
-  const { ofKind } = await trials.note(kind, own)
-  const known = countedTrials(await trials.of('cell'), await trials.of('strategy'))
-  return { ...compareWithLog(own, known, family), countOfKind: ofKind }
+  const { ofKind } = await trials.note(kind, runTrials)
+  const logTrials = countedTrials(await trials.of('cell'), await trials.of('strategy'))
+  return { ...compareWithLog(runTrials, logTrials, family), countOfKind: ofKind }
 }
 
-/** @param known all trials of the log; the run's own values replace those of the same hash */
+/** @param logTrials all trials of the log; the run's own values replace those of the same hash */
 export function compareWithLog(
-  own: readonly Trial[],
-  known: readonly Trial[],
+  runTrials: readonly Trial[],
+  logTrials: readonly Trial[],
   family: Family,
 ): Omit<RunInLog, 'countOfKind'> {
-  const mine = new Map(own.map(trial => [trial.hash, trial]))
+  const mine = new Map(runTrials.map(trial => [trial.hash, trial]))
   // A run without a test leaves the p that an earlier test gave its trials.
-  for (const trial of known) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
+  for (const trial of logTrials) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
   const ranges = [
     ...new Map(
-      own.map(({ asked: question }) => [`${question!.timeframe} ${question!.first} ${question!.last}`, question!]),
+      runTrials.map(({ asked: question }) => [
+        `${question!.timeframe} ${question!.first} ${question!.last}`,
+        question!,
+      ]),
     ).values(),
   ]
   const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
-  const others = known.filter(trial => !mine.has(trial.hash) && sharesAny(trial.asked))
+  const others = logTrials.filter(trial => !mine.has(trial.hash) && sharesAny(trial.asked))
   const all = [...mine.values(), ...others]
   const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
   const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
@@ -266,12 +269,12 @@ class FallbackTrials implements Trials {
 
   async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
     const known = new Map<string, Trial>()
-    const add = (trial: Trial): void => {
+    const addIfNew = (trial: Trial): void => {
       if (!known.has(trial.hash)) known.set(trial.hash, trial)
     }
     const written = this.failure === null ? this.#ledger.of(kind, since) : this.#ledger.of(kind, since).catch(() => [])
-    for (const trial of await written) add(trial)
-    for (const one of this.#unwritten) if (one.kind === kind) add(one.trial)
+    for (const trial of await written) addIfNew(trial)
+    for (const one of this.#unwritten) if (one.kind === kind) addIfNew(one.trial)
     return [...known.values()]
   }
 

@@ -62,7 +62,7 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
     expect(merged.series.unadjustedClose).toEqual(isTold ? Float64Array.from(kept, ({ paid }) => paid) : undefined)
     expect(merged).toMatchObject(counts)
     const places = merged.ranges.flatMap(({ index: place, bars }) =>
-      Array.from({ length: bars }, (_, t) => (place < 0 ? -1 : place + t)),
+      Array.from({ length: bars }, (_, t) => (place === null ? -1 : place + t)),
     )
     expect(places).toEqual(kept.map(({ place }) => place))
 

@@ -10,7 +10,7 @@ parentPort.on('message', async message => {
   const refusal = {
     kind: 6,
     code: 'storage',
-    own: { name: 'StorageError', message: 'no disk', words: 'no disk' },
+    properties: { name: 'StorageError', message: 'no disk', words: 'no disk' },
     payload: {},
   }
   if (task === 'refuse') parentPort.postMessage({ id, refusal })

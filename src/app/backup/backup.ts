@@ -101,7 +101,7 @@ export type BackedUp = z.infer<typeof BACKED_UP_SHAPE>
 
 const MANIFEST = 'manifest.json'
 /** More bytes than any manifest has. */
-const MAX_MANIFEST = 2 ** 20
+const MAX_MANIFEST_BYTES = 2 ** 20
 
 /**
  * Copies the existing files into a new folder. Throws NotFound where there is no file, InvalidParameter where the name is
@@ -244,12 +244,12 @@ export function readManifest(folder: string): Manifest {
     if (!existsSync(folder))
       throw new NotFound(`there is no folder ${folder}.`, [], { missing: { kind: 'file', name: folder } })
     const stats = statSync(folder)
-    if (!stats.isDirectory()) throw notAFolder(folder, stats)
-    if (!isBackup(folder)) throw noManifest(folder)
+    if (!stats.isDirectory()) throw notAFolderError(folder, stats)
+    if (!isBackup(folder)) throw noManifestError(folder)
     const { size } = statBackupFile(folder, MANIFEST)
-    const text = size > MAX_MANIFEST ? '' : readFileSync(join(folder, MANIFEST), 'utf8')
+    const text = size > MAX_MANIFEST_BYTES ? '' : readFileSync(join(folder, MANIFEST), 'utf8')
     const manifest = parseShape(text, MANIFEST_SHAPE)
-    if (manifest === null) throw notABackup(folder)
+    if (manifest === null) throw notABackupError(folder)
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
@@ -257,21 +257,21 @@ export function readManifest(folder: string): Manifest {
   }
 }
 
-function notABackup(path: string): BadData {
+function notABackupError(path: string): BadData {
   return new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
 }
 
 /** The error for a path that is not a folder: a file may be a tar archive, as builds before the first release made. */
-function notAFolder(path: string, stats: Stats): BadData {
-  if (!stats.isFile()) return notABackup(path)
+function notAFolderError(path: string, stats: Stats): BadData {
+  if (!stats.isFile()) return notABackupError(path)
   const words = 'a backup is a folder; a tar archive is unpacked by mkdir DIR && tar -xf FILE -C DIR, then restore DIR'
   return new BadData({ file: path }, words, { remedy: remedy('restore', ['DIR']) })
 }
 
-function noManifest(folder: string): BadData {
+function noManifestError(folder: string): BadData {
   const backups = readdirSync(folder).filter(name => isBackup(join(folder, name)))
   const last = backups.sort().at(-1)
-  if (last === undefined) return notABackup(folder)
+  if (last === undefined) return notABackupError(folder)
   const words = `this folder holds ${backups.length === 1 ? 'a backup' : `${backups.length} backups`}; restore one of them`
   return new BadData({ file: folder }, words, { remedy: remedy('restore', [join(folder, last)]) })
 }
@@ -280,19 +280,19 @@ function noManifest(folder: string): BadData {
 function statBackupFile(folder: string, name: string): Stats {
   const stats = statSync(join(folder, name), { throwIfNoEntry: false })
   if (stats === undefined) throw new BadData({ file: folder }, `its ${name} is missing; take another backup`)
-  if (!stats.isFile()) throw damagedFile(folder, name)
+  if (!stats.isFile()) throw damagedFileError(folder, name)
   return stats
 }
 
-function damagedFile(folder: string, name: string): BadData {
+function damagedFileError(folder: string, name: string): BadData {
   return new BadData({ file: folder }, `its ${name} is damaged; take another backup`)
 }
 
 /** Copies a file out of a backup into a new one. Throws BadData where it is not the file of the manifest. */
 export function copyOut(folder: string, { name, bytes, sha256 }: BackedUp, target: string, mode: number): void {
-  if (statBackupFile(folder, name).size !== bytes) throw damagedFile(folder, name)
+  if (statBackupFile(folder, name).size !== bytes) throw damagedFileError(folder, name)
   const write = (into: number): string => sha256Of(join(folder, name), chunk => writeFileSync(into, chunk))
-  if (withFile(target, 'wx', write, mode) !== sha256) throw damagedFile(folder, name)
+  if (withFile(target, 'wx', write, mode) !== sha256) throw damagedFileError(folder, name)
 }
 
 /** Parses JSON of a shape; null if the text is not JSON, or has another shape. */

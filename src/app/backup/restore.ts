@@ -157,15 +157,15 @@ interface Move {
 /** Reads the note of a restore. Throws StorageError for a file that no restore of this user has left. */
 function readNote(path: string): Note {
   const stats = lstatSync(path)
-  if (!stats.isFile() || stats.size > MAX_NOTE_BYTES) throw invalidNote(path, 'it is not what a restore writes')
+  if (!stats.isFile() || stats.size > MAX_NOTE_BYTES) throw invalidNoteError(path, 'it is not what a restore writes')
   const user = process.getuid?.()
-  if (user !== undefined && stats.uid !== user) throw invalidNote(path, 'it belongs to another user')
+  if (user !== undefined && stats.uid !== user) throw invalidNoteError(path, 'it belongs to another user')
   const note = parseShape(readFileSync(path, 'utf8'), NOTE_SHAPE)
-  if (note === null) throw invalidNote(path, 'it is not what a restore writes')
+  if (note === null) throw invalidNoteError(path, 'it is not what a restore writes')
   return note
 }
 
-function invalidNote(path: string, why: Words): StorageError {
+function invalidNoteError(path: string, why: Words): StorageError {
   return new StorageError(
     sentence`${path}: this restore cannot be finished: ${why}; nothing was moved. Look at that file, and delete it`,
   )
@@ -178,7 +178,7 @@ function movesOfNote(path: string, files: Files): Move[] {
     if (isPartialName(name, to))
       return { kind, note: restoreNotePath(files[kind]), from: join(dirname(to), name), to, sha256 }
     const hint = kind === 'accounts' ? sentence` (accounts elsewhere: restore with ${parameter('accounts')})` : ''
-    throw invalidNote(path, sentence`a restore gives no file next to ${to} the name ${quoted(name)}${hint}`)
+    throw invalidNoteError(path, sentence`a restore gives no file next to ${to} the name ${quoted(name)}${hint}`)
   })
 }
 
@@ -301,7 +301,7 @@ function carryOutMoves(moves: readonly Move[], commit: string): void {
   for (const move of moves) {
     if (!remaining.includes(move)) refuseLostFile(move)
     else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
-      throw invalidNote(commit, `${move.from} is not what the restore wrote`)
+      throw invalidNoteError(commit, `${move.from} is not what the restore wrote`)
   }
   const checks = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
   for (const { from, to } of remaining) {

@@ -36,7 +36,7 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
       await lockForWriting(store, writer, { wait })
       return store
     })
-  return Importer.making(open, readFile, writer)
+  return Importer.onFirstWrite(open, readFile, writer)
 }
 
 /** Opens the database for events of a server, makes it if missing, and takes its writer lock. Throws Busy. */

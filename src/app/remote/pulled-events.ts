@@ -22,13 +22,13 @@ import {
   type WhyEmpty,
 } from '../../core/source.js'
 import {
-  afterOf,
   entitle,
   entitleAftermath,
   eventForTier,
   eventsPage,
   PLANS,
   planOf,
+  rangeStartDate,
   tierOfRange,
 } from '../../core/tiers.js'
 import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
@@ -132,7 +132,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       field: query.field,
       timeframe: query.timeframe,
       query_range: range,
-      after: today === null ? null : afterOf(rangeStart),
+      after: today === null ? null : rangeStartDate(rangeStart),
       as_of: dateOf(today),
       events: found.map(event => {
         const shownEvent: HistoricEvent = { ...eventForTier(event, tier) }

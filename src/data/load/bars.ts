@@ -4,7 +4,6 @@ import { BadData, InvalidParameter, parameter, sentence, type Words } from '../.
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core/model/day.js'
 import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
 import { emptySeries, firstBars, type Series } from '../../core/model/series.js'
-import type { WarningKind } from '../feeds/feed.js'
 import { Pending } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import {
@@ -19,7 +18,7 @@ import {
 } from '../store/store.js'
 import type { TickerData } from './derive.js'
 import { type BarRange, limitOrigins, mergeSeries, originsAfter } from './merge.js'
-import { type RefusedTicker, type SourcedBars, seamRefusal, type TickerReport } from './report.js'
+import { type RefusedTicker, type SourcedBars, type SourcedOddity, seamRefusal, type TickerReport } from './report.js'
 import { judgeSeam, jumpsAfter, type Rescaling, rescale, rescaledCount, type SeamWarning } from './seam.js'
 
 /** The changes that a file's bars make, not yet written. */
@@ -33,13 +32,6 @@ export interface MergedBars {
   replacedPulled: string[]
   /** What is left to derive once this is written. */
   pending: Pending
-}
-
-interface SourcedOddity {
-  kind: WarningKind
-  ticker: string
-  day: Day
-  detail: Words
 }
 
 /** A ticker that bars change. Memory holds only some of them: its record may have to be computed again. */
@@ -63,7 +55,8 @@ export interface Choices {
 }
 
 /**
- * Merges bars with stored ones; a ticker that does not fit stays unchanged. Throws BadData for a ticker without bars.
+ * Merges bars with stored ones, and returns the changes without writing them. A ticker that does not fit is listed in
+ * `refused`. Throws BadData for a ticker without bars.
  */
 export async function mergeBars(
   store: Store,
@@ -71,10 +64,10 @@ export async function mergeBars(
   choicesFor: (ticker: string) => Choices,
 ): Promise<MergedBars> {
   const pending = await Pending.read(store)
-  const taken: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
+  const merged: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
   const pulled = await describePulled(store, tickers)
   const importedAt = new Date().toISOString()
-  let held = 0
+  let barsInMemory = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
@@ -83,28 +76,32 @@ export async function mergeBars(
     const merge = () => mergeTicker(store, incoming, known, choices)
     const result = await merge()
     if ('refused' in result) {
-      taken.refused.push(result.refused)
+      merged.refused.push(result.refused)
       continue
     }
     const { report, oddities, data, since: firstChanged } = result
-    taken.reports.push(report)
-    taken.oddities.push(...oddities)
-    if (pulled.has(ticker)) taken.replacedPulled.push(ticker)
+    merged.reports.push(report)
+    merged.oddities.push(...oddities)
+    if (pulled.has(ticker)) merged.replacedPulled.push(ticker)
     const isUnchanged = data === null
     if (isUnchanged) continue
     if (data.sector != null) pending.sectors.add(data.sector)
-    held += report.bars
-    const source = held <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, merge)
-    taken.changes.push({ ticker, bars: report.bars, data: source })
+    barsInMemory += report.bars
+    const source =
+      barsInMemory <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, merge)
+    merged.changes.push({ ticker, bars: report.bars, data: source })
   }
-  return taken
+  return merged
 }
 
-/** Separate functions: a closure next to the record would keep it in memory, used or not. */
+// Separate functions: a closure next to the record would keep it in memory, used or not.
+
+/** Returns a function that reads the stored data that merged bars need, and adds them. */
 function dataInMemory(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
   return () => withStored(store, data, since)
 }
 
+/** Returns a function that merges the bars of a ticker once more: the first result was not kept in memory. */
 function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
     const { data, since } = (await merge()) as Fit
@@ -126,7 +123,11 @@ interface Fit {
   since: number
 }
 
-/** @param isPending data derived from its facts are not up to date */
+/**
+ * Merges a file's bars of one ticker with the stored ones, or returns why it does not. Throws BadData if there are none.
+ * @param pulled the ticker's events from a server, as text; null if there are none
+ * @param isPending data derived from its facts are not up to date
+ */
 async function mergeTicker(
   store: Store,
   incoming: SourcedBars,
@@ -137,7 +138,7 @@ async function mergeTicker(
   const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
   if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
-  const stored = choices.replace ? null : await storedOf(store, fileBars)
+  const stored = choices.replace ? null : await readStored(store, fileBars)
   const refused = refusalBeforeComparison(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
@@ -155,11 +156,15 @@ async function mergeTicker(
   return { report, oddities, data, since }
 }
 
-/** Adds the stored data before a bar that later bars need; adds nothing if they are damaged. */
-async function withStored(store: Store, data: TickerData, bar: number): Promise<TickerData> {
-  if (bar === 0) return data
+/**
+ * Adds the stored data that the derivation of the changed bars needs. Adds nothing if all bars changed, or if the stored
+ * data are missing or damaged.
+ * @param firstChanged the first changed bar
+ */
+async function withStored(store: Store, data: TickerData, firstChanged: number): Promise<TickerData> {
+  if (firstChanged === 0) return data
   const { entry, daily } = data
-  const since = firstChangedBars(daily.days, bar)
+  const since = firstChangedBars(daily.days, firstChanged)
   const from = {
     daily: firstBarNeededForLabels('daily', since.daily),
     weekly: firstBarNeededForLabels('weekly', since.weekly),
@@ -174,20 +179,22 @@ async function withStored(store: Store, data: TickerData, bar: number): Promise<
 }
 
 /** The bar from which on derived data may differ from the stored ones; 0: from the first bar on. */
-function firstChangedBar(stored: Stored | null, now: TickerData, [first]: readonly BarRange[]): number {
+function firstChangedBar(stored: Stored | null, now: TickerData, ranges: readonly BarRange[]): number {
   // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
     stored !== null &&
     stored.entry.assetClass === now.entry.assetClass &&
     (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
   // The first range has the stored bars that did not change, if it begins with the first of them.
-  const since = isSame && first !== undefined && first.index === 0 ? first.bars : 0
+  const firstRange = ranges[0]
+  const since = isSame && firstRange?.index === 0 ? firstRange.bars : 0
   return changesSplitBasis(now, since) ? 0 : since
 }
 
 /**
- * Whether new bars change the share basis of earlier ones: they show whether prices (or weeks) jump at a split. Nothing
- * else that classifies a bar depends on later bars.
+ * Whether a split lies in the new bars or in the week before them. Then the new bars show whether prices jump at it,
+ * which may change the share basis of earlier bars. Nothing else that classifies a bar depends on later bars.
+ * @param since the first new bar
  */
 function changesSplitBasis({ daily: { days }, facts }: TickerData, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
@@ -209,7 +216,8 @@ interface Stored {
 /** A daily file has one new bar of each ticker: for files of up to this number the stored bars are not copied. */
 const MAX_ROOM = 32
 
-async function storedOf(store: Store, { ticker, bars }: SourcedBars): Promise<Stored | null> {
+/** Reads the stored data of a ticker; null without any. @param bars the file's bars, for which `memory` has room */
+async function readStored(store: Store, { ticker, bars }: SourcedBars): Promise<Stored | null> {
   const room = bars.days.length <= MAX_ROOM ? bars.days.length : 0
   const found = await store.tickerWithBars(ticker, room)
   if (found === null) return null
@@ -229,14 +237,14 @@ function refusalBeforeComparison(
   pulled: string | null,
   { replace, refusedBefore }: Choices,
 ): RefusedTicker | null {
-  const refused = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
+  const refusal = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
     return { ticker, reason, factor: null, date: null, message }
   }
-  const again = (): Words => sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
+  const howToReplace = (): Words => sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
   if (pulled !== null && !replace)
-    return refused(
+    return refusal(
       'pulled',
-      sentence`${ticker}: there are ${pulled} here; ${again()}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
+      sentence`${ticker}: there are ${pulled} here; ${howToReplace()}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
     )
   if (stored === null) return null
   const { entry, series } = stored
@@ -244,11 +252,11 @@ function refusalBeforeComparison(
     const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
     // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
     const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
-    return refused('adjustment', sentence`${what}: ${raw}${again()}`)
+    return refusal('adjustment', sentence`${what}: ${raw}${howToReplace()}`)
   }
   if (refusedBefore === undefined || spansAllDays(bars, series)) return null
   const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
-  return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
+  return refusal('refused_before', sentence`${what}; mend that first, or import the whole history`)
 }
 
 /** Whether a file's bars span all stored days. */
@@ -256,7 +264,7 @@ function spansAllDays(incoming: Series, stored: Series): boolean {
   return incoming.days[0]! <= stored.days[0]! && incoming.days.at(-1)! >= stored.days.at(-1)!
 }
 
-/** A new ticker may already be stored with, or without, the exchange suffix that vendors add to US tickers. */
+/** Warns if a new ticker is already stored with, or without, the suffix `.US` that vendors add; empty if it is not. */
 async function otherNameWarnings(store: Store, { ticker, bars }: SourcedBars): Promise<MergedBars['oddities']> {
   const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
   if ((await store.ticker(other)) === null) return []
@@ -273,7 +281,10 @@ interface Fitted {
 
 const NOTHING_STORED: Fitted = { stored: null, rescaling: null, oddities: [] }
 
-/** Adapts stored bars and a file's bars of a ticker to each other, as far as allowed. */
+/**
+ * Checks a file's bars against the stored ones. If they do not fit, rescales the stored bars or accepts the jump, as
+ * `scale` allows. Returns a refusal where that does not help.
+ */
 function fitStoredBars(
   stored: Stored,
   { ticker, prices, bars }: SourcedBars,
@@ -286,17 +297,22 @@ function fitStoredBars(
   const { mismatch, oddities } = judgeSeam(series, bars, known)
   if (mismatch === null) return { stored, rescaling: null, oddities }
   const counts = { stored: series.days.length, incoming: bars.days.length }
-  if (mismatch.reason === 'another_instrument') return { refused: seamRefusal(ticker, mismatch, false, counts) }
-  const again = rescale(series, mismatch)
-  const after = judgeSeam(again, bars, known)
-  const fits = after.mismatch === null
+  if (mismatch.reason === 'another_instrument') return { refused: seamRefusal(ticker, mismatch, counts) }
+  const rescaled = rescale(series, mismatch)
+  const judgedAgain = judgeSeam(rescaled, bars, known)
+  const fits = judgedAgain.mismatch === null
   if (scale === 'rescale' && fits)
-    return { stored: { ...stored, series: again, memory: null }, rescaling: mismatch, oddities: after.oddities }
+    return {
+      stored: { ...stored, series: rescaled, memory: null },
+      rescaling: mismatch,
+      oddities: judgedAgain.oddities,
+    }
   if (scale === 'accept_jump')
     return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
-  return { refused: seamRefusal(ticker, mismatch, fits, counts) }
+  return { refused: seamRefusal(ticker, mismatch, counts, { canRescale: fits }) }
 }
 
+/** Adds to a ticker's report the factor of its stored bars. */
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
   const { scale, shares } = rescaling
   const { by, over } = scale
@@ -321,19 +337,19 @@ export async function cutBars(
 ): Promise<{ changed: TickerData; removed: number; pending: Pending }> {
   const { ticker, first } = entry
   const allBars = (await store.bars(ticker))!
-  const bars = countUpTo(allBars.days, after)
-  if (bars === 0) {
+  const keptBars = countUpTo(allBars.days, after)
+  if (keptBars === 0) {
     const value = formatDay(after)
     const allowed = `a day from ${formatDay(first)} on, the first bar of ${ticker}`
     const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
   const pending = await Pending.read(store)
-  const cut = { ...entry, bars, last: allBars.days[bars - 1]! }
+  const cut = { ...entry, bars: keptBars, last: allBars.days[keptBars - 1]! }
   pending.noteWritten(null)
-  const changed = tickerData(cut, firstBars(allBars, bars), await store.sheets(ticker))
+  const changed = tickerData(cut, firstBars(allBars, keptBars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
-  return { changed, removed: allBars.days.length - bars, pending }
+  return { changed, removed: allBars.days.length - keptBars, pending }
 }
 
 /** A ticker with all its data under another name, and what is left to derive. */
@@ -370,7 +386,7 @@ export async function hasSameData(store: Store, ticker: string, name: string): P
   return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
 }
 
-/** A ticker with changed bars and its facts, with the asset class and sector from these. */
+/** A ticker with changed bars and its facts, which give its asset class and sector. Only facts that count are kept. */
 function tickerData(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }

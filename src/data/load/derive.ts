@@ -92,7 +92,7 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** Reports the progress of deriving tickers. @param of their number */
+/** Returns a function that counts a ticker as derived and reports the progress. @param of the number of tickers */
 export function progressReporter(file: string, of: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
@@ -119,15 +119,15 @@ export async function* deriveStored(
   const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
   const groups = groupTickers(entries, ({ bars }) => bars, cluster === undefined ? MAX_GROUP_BARS : TASK_BARS)
   if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
-  const packed = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
+  const withOwnData = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
   const work: Work<TickerEntry[], PackedRecord[]> = {
     job: 'derive',
     data: () => null,
     tasks: groups,
     ms: 1 + entries.reduce((sum, { bars }) => sum + bars, 0) / BARS_DERIVED_PER_MS,
-    here: async group => (await packed(group)).map(deriveRecord),
-    packed,
-    most: TASKS_AHEAD,
+    here: async group => (await withOwnData(group)).map(deriveRecord),
+    withOwnData,
+    maxMessages: TASKS_AHEAD,
   }
   let done = 0
   for await (const records of inOrder(work, { threads: 1, cluster })) {
@@ -176,33 +176,38 @@ export async function* pendingSteps(store: Store, pending: Pending): AsyncGenera
 const FIELDS_BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
 const FIELDS_BY_OWN_FACTS = FIELDS.filter(field => field.needs === 'facts')
 
-/** The tickers of a sector compared with each other; for those with new facts, all fields that use facts. */
+/**
+ * Derives the fields that compare the tickers of a sector with each other.
+ * @param fresh tickers with new facts: all their fields that use facts are derived
+ */
 async function amendSector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
   const sectors = new Sectors(store)
   const members = await sectors.members(key)
-  const found: Amendment[] = []
+  const amendments: Amendment[] = []
   for (const timeframe of TIMEFRAME_NAMES) {
     const sector = await sectors.sectorOf(key, timeframe)
     for (const member of members) {
       const { ticker } = member.entry
-      found.push(amendment(member, timeframe, sector.seenFrom(ticker), fresh.has(ticker) ? FIELDS_BY_FACTS : BY_SECTOR))
+      const fields = fresh.has(ticker) ? FIELDS_BY_FACTS : BY_SECTOR
+      amendments.push(amendment(member, timeframe, sector.seenFrom(ticker), fields))
     }
   }
-  return found
+  return amendments
 }
 
-/** A ticker without a sector, or whose sector is up to date. Without facts that count there is nothing to derive. */
+/** Derives a ticker's fields that use facts, without comparing it with its sector; nothing for a ticker without bars. */
 async function amendTicker(store: Store, ticker: string): Promise<Amendment[]> {
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
   const company = await companyOf(store, entry)
-  // If its sector is up to date, the comparison is as well.
-  const fields =
-    company.facts !== null && sectorKey(securityOf(sheets)) !== null ? FIELDS_BY_OWN_FACTS : FIELDS_BY_FACTS
+  // A pending sector would have been derived before: the stored comparison with it is up to date.
+  const isCompared = company.facts !== null && sectorKey(securityOf(sheets)) !== null
+  const fields = isCompared ? FIELDS_BY_OWN_FACTS : FIELDS_BY_FACTS
   return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
 }
 
+/** Derives some fields of a company, as a change of its record; a field without data becomes null. */
 function amendment(
   company: Company,
   timeframe: Timeframe,

@@ -193,13 +193,13 @@ type Row = FactSheet['rows'][number]
  */
 export function mergeSheet(
   kind: FactKind,
-  present: FactSheet | undefined,
+  storedSheet: FactSheet | undefined,
   incoming: readonly FactRecord[],
   source: FactSource,
 ): MergedSheet {
   const rule = RULES[kind] as Rule<FactRecord>
-  const newSource = present?.sources.length ?? 0
-  const rowsByKey: Map<string, readonly Row[]> = Map.groupBy(present?.rows ?? [], row => rule.key(row.record))
+  const newSource = storedSheet?.sources.length ?? 0
+  const rowsByKey: Map<string, readonly Row[]> = Map.groupBy(storedSheet?.rows ?? [], row => rule.key(row.record))
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const incomingRows = incoming.map((record): Row => ({ source: newSource, record }))
   for (const [key, incomingOfKey] of Map.groupBy(incomingRows, row => rule.key(row.record))) {
@@ -218,7 +218,7 @@ export function mergeSheet(
   const rows = [...rowsByKey.values()].flat()
   const knownDay = ({ record }: Row): number => knownOn(kind, record) ?? 0
   rows.sort((a, b) => knownDay(a) - knownDay(b))
-  return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
+  return { sheet: withSources(rows, [...(storedSheet?.sources ?? []), source]), ...counts }
 }
 
 interface Rule<Of extends FactRecord> {
@@ -239,7 +239,7 @@ const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
   securities: { key: () => '', merge: fillInRows },
 }
 
-/** The rows after a merge in which new records replace the stored ones, unless all of them are stored already. */
+/** The incoming rows, in place of the stored ones. If all of them are stored already, every stored row stays. */
 function replaceRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const rows = appendRows(stored, incoming)
   const newest = rows.slice(rows.length - incoming.length)
@@ -306,8 +306,8 @@ function valueToStore(column: FactColumn, value: unknown, where: string): unknow
     if (required !== true) return holds === 'basis' ? 'bars' : null
     throw invalidValue(where, name, value, 'a value, which every record needs')
   }
-  const { holds: isAllowed, allowed } = RECORD_RULES[holds]
-  if (!isAllowed(value)) throw invalidValue(where, name, value, allowed)
+  const { allows, allowed } = RECORD_RULES[holds]
+  if (!allows(value)) throw invalidValue(where, name, value, allowed)
   // There is one zero: the other would not come back from the store as it was.
   return typeof value === 'number' ? value + 0 : value
 }
@@ -320,10 +320,11 @@ function invalidValue(where: string, param: string, value: unknown, allowed: str
   })
 }
 
-type RecordRule = { holds(value: unknown): boolean; allowed: string }
+/** A test of values, and a phrase for the allowed ones. */
+type RecordRule = { allows(value: unknown): boolean; allowed: string }
 
 const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
-  date: { holds: isDay, allowed: DAYS },
+  date: { allows: isDay, allowed: DAYS },
   session: wordRule('pre', 'post'),
   number: numberRule(() => true, 'a finite number'),
   amount: numberRule(value => value >= 0, 'a finite number from 0 on'),
@@ -333,16 +334,16 @@ const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
   ),
   positive: numberRule(value => value > 0, 'a finite number above 0'),
   return: numberRule(value => value >= -1, 'a finite number from -1 on'),
-  text: { holds: value => typeof value === 'string' && value !== '', allowed: 'text' },
+  text: { allows: value => typeof value === 'string' && value !== '', allowed: 'text' },
   side: wordRule('buy', 'sell'),
   basis: wordRule('bars', 'filed'),
   asset_class: wordRule('stock', 'crypto', 'etf'),
 }
 
 function numberRule(fits: (value: number) => boolean, allowed: string): RecordRule {
-  return { holds: value => typeof value === 'number' && Number.isFinite(value) && fits(value), allowed }
+  return { allows: value => typeof value === 'number' && Number.isFinite(value) && fits(value), allowed }
 }
 
 function wordRule(...words: readonly string[]): RecordRule {
-  return { holds: value => words.includes(value as string), allowed: words.join(' or ') }
+  return { allows: value => words.includes(value as string), allowed: words.join(' or ') }
 }

@@ -28,24 +28,27 @@ import type { ImportOptions, SourcedBars } from './report.js'
 
 const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
 
-/** Bars, each ticker once; a daily bar is known on its own day. @param today default: this machine's date */
+/**
+ * Checks bars from a program, and returns them as series. Each ticker may be listed once.
+ * @param today default: this machine's date
+ */
 export function barsFromCaller(value: unknown, today: Day | undefined): SourcedBars[] {
   const latest = latestBar(today)
   const seen = new Set<string>()
-  return listOf('tickers', value).map((one, i) => {
+  return listOf('tickers', value).map((item, i) => {
     const at = `tickers[${i}]`
-    const { ticker, prices, source, format, bars } = objectOf(at, one)
-    const found = {
+    const { ticker, prices, source, format, bars } = objectOf(at, item)
+    const checked = {
       ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
       prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ADJUSTMENTS),
       source: nonEmptyText(`${at}.source`, source),
       format: nonEmptyText(`${at}.format`, format),
     }
-    if (seen.has(found.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
-    seen.add(found.ticker)
+    if (seen.has(checked.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
+    seen.add(checked.ticker)
     const series = seriesOf(`${at}.bars`, bars)
-    refuseBadBars(found, series, latest)
-    return { ...found, bars: series }
+    refuseBadBars(checked, series, latest)
+    return { ...checked, bars: series }
   })
 }
 
@@ -53,15 +56,15 @@ function nonEmptyText(param: string, value: unknown): string {
   return textOf(param, value) || refuse(param, value, 'text')
 }
 
-/** Columns of one length. */
+/** Checks the types and lengths of columns, and returns them as a daily series: each bar is known on its own day. */
 function seriesOf(param: string, value: unknown): Series {
   const columns = objectOf(param, value)
   const { days, unadjustedClose } = columns
   wordValue(`${param}.timeframe`, textOf(`${param}.timeframe`, columns.timeframe), ['daily'])
   if (!(days instanceof Int32Array) || days.length === 0)
     return refuse(`${param}.days`, days, 'an Int32Array of days, counted from 1970-01-01, of at least one bar')
-  const odd = days.findIndex(day => !isDay(day))
-  if (odd >= 0) return refuse(`${param}.days[${odd}]`, days[odd], DAYS)
+  const invalidDay = days.findIndex(day => !isDay(day))
+  if (invalidDay >= 0) return refuse(`${param}.days[${invalidDay}]`, days[invalidDay], DAYS)
   const column = (name: string): Float64Array => {
     const values = columns[name]
     if (values instanceof Float64Array && values.length === days.length) return values
@@ -80,7 +83,7 @@ function seriesOf(param: string, value: unknown): Series {
   return unadjustedClose === undefined ? series : { ...series, unadjustedClose: column('unadjustedClose') }
 }
 
-/** Throws BadData for the first bar that a reader would not have let in. */
+/** Throws BadData for the first bar that a file reader would refuse. */
 function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {
   const { days, open, high, low, close, volume, unadjustedClose } = series
   const columns: Partial<Record<Role, Float64Array>> = { open, high, low, close, volume }
@@ -95,7 +98,7 @@ function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'
   }
 }
 
-/** Records, grouped by ticker and kind. */
+/** Checks facts from a program, and returns their records grouped by ticker and kind. */
 export function factsFromCaller(
   value: unknown,
   { file }: Pick<FactSource, 'file'>,
@@ -103,22 +106,22 @@ export function factsFromCaller(
 ): TickerFacts[] {
   const latest = latestBar(today)
   const sink = new FactsSink(latest)
-  const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
-  for (const [i, one] of listOf('facts', value).entries()) {
+  const groups = new Map<string, TickerFacts & { records: FactRecord[] }>()
+  for (const [i, item] of listOf('facts', value).entries()) {
     const at = `facts[${i}]`
-    const { ticker: symbol, kind: word, records } = objectOf(at, one)
+    const { ticker: symbol, kind: word, records } = objectOf(at, item)
     const ticker = tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, symbol))
     const kind = wordValue(`${at}.kind`, textOf(`${at}.kind`, word), FACT_KINDS)
     const key = `${kind} ${ticker}`
-    const all = found.get(key) ?? { ticker, kind, records: [] }
-    found.set(key, all)
+    const group = groups.get(key) ?? { ticker, kind, records: [] }
+    groups.set(key, group)
     for (const [j, record] of listOf(`${at}.records`, records).entries()) {
       const checked = recordToStore(kind, ticker, objectOf(`${at}.records[${j}]`, record))
-      all.records.push(checked)
+      group.records.push(checked)
       refuseBadRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
     }
   }
-  return [...found.values()]
+  return [...groups.values()]
 }
 
 /** Throws BadData for a record that a file reader would refuse, alone or next to an earlier one. */
@@ -138,17 +141,17 @@ function refuseBadRecord(
   }
 }
 
-/** Where records are from. */
+/** Checks the source of facts from a program. */
 export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'format'> {
   const { file, format } = objectOf('source', value)
   return { file: nonEmptyText('source.file', file), format: nonEmptyText('source.format', format) }
 }
 
-/** Files to be read. */
+/** Checks the files that a program wants to import. A path may be null, a missing size becomes null. */
 export function inputsFromCaller(value: unknown): Input[] {
-  return listOf('inputs', value).map((one, i) => {
+  return listOf('inputs', value).map((item, i) => {
     const at = `inputs[${i}]`
-    const { name, path, bytes } = objectOf(at, one)
+    const { name, path, bytes } = objectOf(at, item)
     const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MAX_BYTES)
     return {
       name: nonEmptyText(`${at}.name`, name),
@@ -190,6 +193,7 @@ const OPTION_CHECKS: Checks<keyof ImportOptions> = {
   onProgress: checkFunction,
 }
 
-export function checkImporting(options: unknown): void {
+/** Throws InvalidParameter for an option that an import does not have, or a value that it cannot have. */
+export function checkImportOptions(options: unknown): void {
   checkOptions('options', options, OPTION_CHECKS)
 }

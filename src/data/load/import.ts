@@ -1,36 +1,27 @@
-import {
-  BadData,
-  BandsError,
-  counted,
-  InvalidParameter,
-  NotFound,
-  NotWritten,
-  parameter,
-  sentence,
-} from '../../core/errors.js'
-import { FIELDS } from '../../core/fields/index.js'
-import { type Day, formatDay } from '../../core/model/day.js'
+import { BadData, BandsError, InvalidParameter, NotFound, NotWritten, parameter, sentence } from '../../core/errors.js'
+import type { Day } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../../core/model/facts.js'
 import { checkDay, checkFunction } from '../../core/params/arguments.js'
 import { textOf, tickerValue } from '../../core/params/values.js'
 import type { Cluster } from '../../core/source.js'
-import { MAX_WARNINGS_SHOWN } from '../feeds/bars.js'
-import type { Input, ReadResult, Remark, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
+import type { Input, ReadResult, TickerBars, TickerFacts } from '../feeds/feed.js'
 import { type PartlyLoadedFile, Pending } from '../local/cache.js'
 import { checksum } from '../store/checksum.js'
 import { lockForWriting, type Store, type TickerEntry, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, hasSameData, type MergedBars, mergeBars, renamedData } from './bars.js'
 import { deriveGroups, deriveRecord, deriveStored, groupTickers, pendingSteps, progressReporter } from './derive.js'
 import { type MergedFacts, mergeFactsOfFile, undamagedSheets } from './facts.js'
-import type {
-  FileReport,
-  ImportOptions,
-  ReadFile,
-  RefusedTicker,
-  SheetReport,
-  SourcedBars,
-  TickerReport,
+import {
+  type FileReport,
+  type ImportOptions,
+  type ReadFile,
+  type RefusedTicker,
+  type SheetReport,
+  type SourcedBars,
+  type TickerReport,
+  volumeRemarks,
+  withOddities,
 } from './report.js'
 import { importParts, Run } from './run.js'
 
@@ -46,8 +37,8 @@ function refuseSeveralChoices(options: Pick<ImportOptions, BarChoice>): void {
   throw new InvalidParameter(words, { param: second })
 }
 
-/** Bars of a file, which stay where they are. */
-function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
+/** A ticker's bars with the file that they are from. `bars` reads them when they are needed. */
+function withSource(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
   const { ticker, prices, spilled } = bars
   return {
     ticker,
@@ -61,31 +52,7 @@ function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' |
   }
 }
 
-/** A file's warnings, and those about the bars next to stored ones. */
-function withOddities(
-  { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
-  oddities: MergedBars['oddities'],
-): Warning[] {
-  const all = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
-  for (const { kind, ticker, day, detail } of oddities) {
-    const warning = all.get(kind) ?? { kind, count: 0, first: [] }
-    all.set(kind, warning)
-    if (warning.count++ < MAX_WARNINGS_SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
-  }
-  return [...all.values()]
-}
-
-/** Names the fields that stay empty for tickers without volume. */
-function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remark[] {
-  const count = withoutVolume.length
-  if (count === 0) return []
-  const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
-  const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
-  const what = `no volume${of}: ${fields.join(' and ')} stay empty`
-  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, MAX_WARNINGS_SHOWN) }]
-}
-
-/** Adds what was written of a file to the error about the rest. */
+/** The error of a write that failed, with the number of the file's tickers that are already loaded. */
 function withLoadedPart(
   { words, cause }: NotWritten,
   part: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
@@ -147,11 +114,11 @@ export class Importer {
   }
 
   /** An importer that creates and locks the store only when there is something to write. @internal */
-  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
+  static onFirstWrite(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
     return new Importer({ open, read, writer })
   }
 
-  /** @internal */
+  /** Throws NotFound while there is no database. @internal */
   get store(): Store {
     if (this.#store === null) throw new NotFound('nothing was put into the database yet, so that it is not made.')
     return this.#store
@@ -163,7 +130,7 @@ export class Importer {
    * reported. A store of other definitions is rebuilt first, so that two versions never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
-    const { checkImporting, inputsFromCaller } = await import('./from-caller.js')
+    const { checkImportOptions: checkImporting, inputsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
     refuseSeveralChoices(options)
     const files = inputsFromCaller(inputs)
@@ -188,7 +155,7 @@ export class Importer {
     tickers: Iterable<SourcedBars>,
     options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
-    const { checkImporting, barsFromCaller } = await import('./from-caller.js')
+    const { checkImportOptions: checkImporting, barsFromCaller } = await import('./from-caller.js')
     checkImporting(options)
     refuseSeveralChoices(options)
     const incoming = barsFromCaller(tickers, options.today)
@@ -210,7 +177,7 @@ export class Importer {
     source: Pick<FactSource, 'file' | 'format'>,
     options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
-    const { checkImporting, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
+    const { checkImportOptions: checkImporting, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
     checkImporting(options)
     const from = sourceFromCaller(source)
     const incoming = factsFromCaller(facts, from, options.today)
@@ -233,17 +200,18 @@ export class Importer {
     return this.#rebuild(pending, onProgress, cluster)
   }
 
+  /** Derives and writes all tickers, and then the pending ones. Returns the number of tickers. */
   async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress'], cluster?: Cluster): Promise<number> {
-    const made = await this.store.definitions()
+    const definitions = await this.store.definitions()
     pending.tickers.clear()
     for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
     const entries = await this.store.tickers()
     const onTicker = progressReporter('', entries.length, onProgress)
     for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
       // Until the last ticker is written, the store must not claim the current definitions.
-      const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
-      const isSound = made === DEFINITIONS_VERSION || isLast
-      await this.store.write({ records, unsettled: pending.keys }, isSound ? DEFINITIONS_VERSION : until)
+      const until = definitions === UNDERIVED ? UNDERIVED : HALF_REBUILT
+      const areCurrent = definitions === DEFINITIONS_VERSION || isLast
+      await this.store.write({ records, unsettled: pending.keys }, areCurrent ? DEFINITIONS_VERSION : until)
     }
     if (entries.length === 0) await this.store.write({ unsettled: pending.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })
@@ -320,7 +288,7 @@ export class Importer {
     return this.#store === null ? [] : this.store.names()
   }
 
-  /** Derives first what a killed import left, if nothing else did. */
+  /** Ends the run, and unlocks and closes the store. What a killed import left is derived first, if it still is. */
   async close(): Promise<void> {
     this.#run.close()
     try {
@@ -334,7 +302,7 @@ export class Importer {
     }
   }
 
-  /** Work with the first data of a database; then it has its name, also if the work has failed. */
+  /** Does some work, and then gives a new database its name, also if the work has failed. */
   async #publishAfter<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -348,13 +316,15 @@ export class Importer {
     }
   }
 
+  /** Opens the store if it is not open, and rebuilds one of other definitions. */
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
     this.#store ??= await this.#tools.open()
-    const made = await this.store.definitions()
-    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Pending.read(this.store), onProgress)
+    const definitions = await this.store.definitions()
+    if (definitions !== '' && definitions !== DEFINITIONS_VERSION)
+      await this.#rebuild(await Pending.read(this.store), onProgress)
   }
 
-  /** null for a refused file, if onRefused handles it. */
+  /** Imports a file; null for a refused one that `onRefused` handles. Throws BadData without it. */
   async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
     try {
       return await this.#importFile(input, options)
@@ -365,6 +335,7 @@ export class Importer {
     }
   }
 
+  /** Reads a file, merges its bars or facts with the stored ones, and writes them. Throws BadData for a refused file. */
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
     const { onProgress } = options
     const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
@@ -379,41 +350,46 @@ export class Importer {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
-    const { release, tickers, withoutVolume, ...found } = result
+    const { release, tickers, withoutVolume, ...fileReport } = result
     this.#run.releaseOnClose(release)
-    const sourced = tickers.map(ticker => sourcedOf(ticker, found))
+    const sourced = tickers.map(ticker => withSource(ticker, fileReport))
     const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
-    const warnings = withOddities(found, oddities)
-    const remarks = [...found.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
-    return { ...found, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
+    const warnings = withOddities(fileReport, oddities)
+    const remarks = [...fileReport.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
+    return { ...fileReport, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
   }
 
-  /** @param onRefused called before anything is written */
+  /**
+   * Merges bars with the stored ones, and writes them. `resumed` is the number of tickers that a stopped import has done.
+   * @param onRefused called for each refused ticker before anything is written
+   */
   async #takeBars(
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
   ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
     for (const incoming of tickers) this.#run.refuseContradiction(incoming)
-    const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
+    let scale: Choices['scale']
+    if (rescale) scale = 'rescale'
+    else if (acceptJump) scale = 'accept_jump'
     const content = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
     const stopped = await Pending.read(this.store)
     const resumed = stopped.files.length === 0 ? 0 : stopped.loadedTickerCount(content())
-    const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
+    const finishedTickers = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refusedFiles.get(ticker)
       const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
-      return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
+      return { replace: isFirst && !finishedTickers.has(ticker), scale, refusedBefore }
     }
-    const taken = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
-    const { reports, refused, oddities } = taken
+    const merged = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
+    const { reports, refused, oddities } = merged
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
       const refusal = refusals.get(incoming.ticker)
       if (refusal !== undefined) await onRefused?.(incoming, refusal)
     }
-    await this.#writeBars(taken, tickers, content, onProgress)
+    await this.#writeBars(merged, tickers, content, onProgress)
     for (const incoming of tickers) {
       const reason = refusals.get(incoming.ticker)?.reason
       if (reason === undefined) this.#run.add(incoming)
@@ -442,23 +418,24 @@ export class Importer {
       since: new Date().toISOString(),
       content: groups.length > 1 || pending.files.length > 0 ? content() : '',
     }
-    const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
+    const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressReporter(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
-    const found = deriveGroups(groups, change => change.data(), onTicker)
+    const derivedGroups = deriveGroups(groups, change => change.data(), onTicker)
     let loaded = pending.loadedTickerCount(part.content)
-    for await (const { group, records, isLast } of found) {
-      const through = isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1
-      pending.noteWritten({ ...part, tickers: through })
+    for await (const { group, records, isLast } of derivedGroups) {
+      const nowLoaded = isLast ? part.of : indexes.get(group.at(-1)!.ticker)! + 1
+      pending.noteWritten({ ...part, tickers: nowLoaded })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
         throw error instanceof NotWritten && loaded > 0 ? withLoadedPart(error, { ...part, tickers: loaded }) : error
       })
-      loaded = through
+      loaded = nowLoaded
     }
   }
 
+  /** Merges facts with the stored ones, and writes them. */
   async #takeFacts(
     facts: readonly TickerFacts[],
     { file, format }: Pick<FactSource, 'file' | 'format'>,
@@ -466,8 +443,9 @@ export class Importer {
   ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
-    const taken = await this.store.atOneMoment(() => mergeFactsOfFile(this.store, facts, source, replaces))
-    const { reports, barless, doubts, sheets, changed, pending } = taken
+    const { reports, barless, doubts, sheets, changed, pending } = await this.store.atOneMoment(() =>
+      mergeFactsOfFile(this.store, facts, source, replaces),
+    )
     if (sheets.length > 0) {
       const records = changed.map(deriveRecord)
       await this.store.write({ sheets, records, unsettled: pending.keys }, DEFINITIONS_VERSION)
@@ -475,7 +453,7 @@ export class Importer {
     return { reports, barless, doubts }
   }
 
-  /** The importer's own work is done, so a failure here is not reported as its failure: the next writer retries. */
+  /** Derives what a killed import left. Ignores a BandsError: this importer's work is done, and the next writer retries. */
   async #finish(): Promise<void> {
     try {
       if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#settle({})

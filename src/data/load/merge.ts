@@ -4,8 +4,8 @@ import type { ImportStamp, IndexedOrigin, Origin } from '../store/store.js'
 
 /** Consecutive bars that are all stored already, or all new. */
 export interface BarRange {
-  /** Index of the first among the stored bars; -1 for new bars. */
-  index: number
+  /** Index of the first among the stored bars; null for new bars. */
+  index: number | null
   bars: number
 }
 
@@ -37,7 +37,7 @@ export function mergeSeries(stored: Series, incoming: Series, memory: Series | n
     copyBars(incoming, 0, incomingCount, series, storedCount)
     const ranges: BarRange[] = []
     if (storedCount > 0) ranges.push({ index: 0, bars: storedCount })
-    if (incomingCount > 0) ranges.push({ index: -1, bars: incomingCount })
+    if (incomingCount > 0) ranges.push({ index: null, bars: incomingCount })
     const counts = { added: incomingCount, replaced: 0, unchanged: 0 }
     return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
   }
@@ -66,7 +66,7 @@ export function mergeSeries(stored: Series, incoming: Series, memory: Series | n
     if (isUnchanged) counts.unchanged++
     else if (isCommon) counts.replaced++
     else counts.added++
-    appendRange(ranges, isUnchanged ? i : -1, 1)
+    appendRange(ranges, isUnchanged ? i : null, 1)
     if (isCommon) i++
     j++
     t++
@@ -74,14 +74,15 @@ export function mergeSeries(stored: Series, incoming: Series, memory: Series | n
   return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
 }
 
+/** Merged bars with the closes before adjustment; without that column if no close before adjustment is known. */
 function withUnadjusted({ unadjustedClose: _, ...merged }: Series, stored: Series, incoming: Series): Series {
   const unadjustedClose = mergeUnadjustedCloses(merged.days, stored, incoming)
   return unadjustedClose === null ? merged : { ...merged, unadjustedClose }
 }
 
 /**
- * The closes before adjustment of merged days; null if neither series has any. A day's never changes, so the stored one
- * stays where the new bar has none. An adjusted close cannot replace it: then it is NaN.
+ * The close before adjustment on each merged day, NaN where unknown; null if all are unknown. The new bar's counts; where
+ * it has none, the stored one stays, because such a close never changes.
  */
 function mergeUnadjustedCloses(days: Int32Array, stored: Series, incoming: Series): Float64Array | null {
   if (stored.unadjustedClose === undefined && incoming.unadjustedClose === undefined) return null
@@ -101,6 +102,7 @@ function hasDay(days: Int32Array, day: Day): boolean {
   return days[countBelow(days, day)] === day
 }
 
+/** Copies the bars from `first` up to, but not including, `until` into `to`, from its bar `at` on. */
 function copyBars(from: Series, first: number, until: number, to: Series, at: number): void {
   if (until - first === 1) {
     to.days[at] = from.days[first]!
@@ -112,9 +114,9 @@ function copyBars(from: Series, first: number, until: number, to: Series, at: nu
 }
 
 /** Appends bars to ranges, or extends the last range if they continue it. @param index as in BarRange */
-function appendRange(ranges: BarRange[], index: number, bars: number): void {
+function appendRange(ranges: BarRange[], index: number | null, bars: number): void {
   const last = ranges.at(-1)
-  const next = last === undefined || last.index < 0 ? -1 : last.index + last.bars
+  const next = last === undefined || last.index === null ? null : last.index + last.bars
   if (last !== undefined && next === index) last.bars += bars
   else ranges.push({ index, bars })
 }
@@ -155,9 +157,9 @@ export function originsAfter(
   for (const { index, bars } of ranges) {
     const end = t + bars
     // The stored bar of merged bar t is t + offset.
-    const offset = index - t
+    const offset = (index ?? t) - t
     while (t < end) {
-      const stored = index < 0 ? null : earlier.findLast(({ from }) => from <= t + offset)!
+      const stored = index === null ? null : earlier.findLast(({ from }) => from <= t + offset)!
       const originEnd = stored === null ? end : stored.from + stored.bars - offset
       const nextJump = jumpBars.find(bar => bar > t) ?? end
       const until = Math.min(end, originEnd, nextJump)

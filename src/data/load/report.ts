@@ -1,8 +1,19 @@
-import { type BadData, parameter, sentence, type Words } from '../../core/errors.js'
-import { formatDay } from '../../core/model/day.js'
+import { type BadData, counted, parameter, sentence, type Words } from '../../core/errors.js'
+import { FIELDS } from '../../core/fields/index.js'
+import { type Day, formatDay } from '../../core/model/day.js'
 import type { FactKind } from '../../core/model/facts.js'
 import type { Adjustment } from '../../core/model/series.js'
-import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
+import { MAX_WARNINGS_SHOWN } from '../feeds/bars.js'
+import type {
+  FactsResult,
+  Input,
+  ReadOptions,
+  ReadResult,
+  Remark,
+  TickerBars,
+  Warning,
+  WarningKind,
+} from '../feeds/feed.js'
 import type { Counts } from './merge.js'
 import { type SeamMismatch, splitName } from './seam.js'
 
@@ -97,14 +108,14 @@ export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResul
 
 /**
  * The refusal of a ticker whose bars do not fit the stored ones, with the remedies.
- * @param fits whether rescaled stored bars would fit
  * @param bars number of bars of the ticker
+ * @param canRescale whether rescaled stored bars would fit
  */
 export function seamRefusal(
   ticker: string,
   mismatch: SeamMismatch,
-  fits: boolean,
   bars: { stored: number; incoming: number },
+  { canRescale = false }: { canRescale?: boolean } = {},
 ): RefusedTicker {
   const { reason } = mismatch
   if (reason === 'another_instrument') {
@@ -116,7 +127,7 @@ export function seamRefusal(
     return { ticker, reason, factor: null, date: null, message }
   }
   const factor = mismatch.scale.by / mismatch.scale.over
-  const remedies = sentence`import the whole history${fits ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
+  const remedies = sentence`import the whole history${canRescale ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
   const message = sentence`${ticker}: ${mismatchInWords(mismatch, factor)}; ${remedies}`
   return { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
 }
@@ -136,4 +147,36 @@ function mismatchInWords(mismatch: Exclude<SeamMismatch, { reason: 'another_inst
   if (mismatch.split !== undefined)
     return `${prices}, as by the split of ${formatDay(mismatch.split.ex_date)} that is stored`
   return `${prices}, as by a ${split} split between ${formatDay(jump.from)} and ${formatDay(jump.day)}`
+}
+
+/** An oddity where bars of a file meet stored ones. */
+export interface SourcedOddity {
+  kind: WarningKind
+  ticker: string
+  day: Day
+  detail: Words
+}
+
+/** A file's warnings, with the oddities counted under their kinds; of each kind the first ones are listed. */
+export function withOddities(
+  { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
+  oddities: readonly SourcedOddity[],
+): Warning[] {
+  const byKind = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
+  for (const { kind, ticker, day, detail } of oddities) {
+    const warning = byKind.get(kind) ?? { kind, count: 0, first: [] }
+    byKind.set(kind, warning)
+    if (warning.count++ < MAX_WARNINGS_SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
+  }
+  return [...byKind.values()]
+}
+
+/** Names the fields that stay empty for tickers without volume; empty if there are none. @param tickers of the file */
+export function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remark[] {
+  const count = withoutVolume.length
+  if (count === 0) return []
+  const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
+  const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
+  const what = `no volume${of}: ${fields.join(' and ')} stay empty`
+  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, MAX_WARNINGS_SHOWN) }]
 }

@@ -28,7 +28,7 @@ export class Run {
   /** By ticker, the file that was refused because its bars are on another scale. Later bars of the ticker are refused too. */
   readonly refusedFiles = new Map<string, string>()
 
-  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
+  /** Throws BadData if an earlier file of the run has another bar on the same day. */
   refuseContradiction(incoming: SourcedBars): void {
     const { ticker, source } = incoming
     for (const earlier of this.#barsByTicker.get(ticker) ?? []) {
@@ -49,7 +49,7 @@ export class Run {
     return first
   }
 
-  /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
+  /** Remembers the imported bars of a ticker, for comparison with those of later files. */
   add(incoming: SourcedBars): void {
     const { ticker, source } = incoming
     const taken = { file: source, bars: incoming.spilled ? () => incoming.bars : this.#storeBars(incoming.bars) }
@@ -58,7 +58,7 @@ export class Run {
     else earlier.push(taken)
   }
 
-  /** Keeps what a file has read until the run is over, as later files may contradict it. */
+  /** Calls `release`, which frees a file's data, only when the run is over: later files are compared with them. */
   releaseOnClose(release: (() => void) | null): void {
     if (release !== null) this.#releases.push(release)
   }
@@ -68,6 +68,7 @@ export class Run {
     for (const release of this.#releases) release()
   }
 
+  /** Keeps bars in memory, or in a temporary file if memory has too many. Returns a function that reads them. */
   #storeBars(bars: Series): () => Series {
     this.#bytesInMemory += bytesOf(bars)
     if (this.#bytesInMemory <= MAX_BYTES_IN_MEMORY) return () => bars

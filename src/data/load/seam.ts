@@ -75,35 +75,38 @@ export interface SeamWarning {
   detail: string
 }
 
-/** Checks whether a file's bars of a ticker fit the stored ones. */
+/**
+ * Checks whether a file's bars of a ticker fit the stored ones: `mismatch` is null if they do. Then `oddities` lists
+ * gaps and jumps between neighbouring bars.
+ */
 export function judgeSeam(
   stored: Series,
   incoming: Series,
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
-  const both = daysAtSeam(stored, incoming)
-  const mismatch = mismatchOfCommonDays(stored, incoming, both)
-  return mismatch === null ? judgeNeighbours(stored, incoming, both, known) : { mismatch, oddities: [] }
+  const seamDays = daysAtSeam(stored, incoming)
+  const mismatch = mismatchOfCommonDays(stored, incoming, seamDays)
+  return mismatch === null ? judgeNeighbours(stored, incoming, seamDays, known) : { mismatch, oddities: [] }
 }
 
 /** The mismatch that closes of common days show; null if they fit. */
-function mismatchOfCommonDays(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
-  const closes = commonCloses(stored, incoming, both)
+function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): SeamMismatch | null {
+  const closes = commonCloses(stored, incoming, seamDays)
   // A file that has every stored day leaves nothing on another scale.
   const hasEveryDay = closes.length === stored.days.length
   const change = hasEveryDay ? null : leadingScaleChange(closes)
   if (change !== null) {
     // Bars before the change are on another scale; if the file has all of them, none remains.
-    const remains = both.some(({ day, incoming }) => incoming < 0 && day < change.until)
-    return remains ? factorMismatch(ratioOfSums(change.closes), both, change.closes, change.until) : null
+    const remains = seamDays.some(seamDay => !isInFile(seamDay) && seamDay.day < change.until)
+    return remains ? factorMismatch(ratioOfSums(change.closes), seamDays, change.closes, change.until) : null
   }
   const factor = commonFactor(closes)
-  if (factor !== null) return hasEveryDay ? null : factorMismatch(factor, both, closes)
-  if (closes.length === 1) return hasEveryDay ? null : oneDayMismatch(stored, incoming, both)
+  if (factor !== null) return hasEveryDay ? null : factorMismatch(factor, seamDays, closes)
+  if (closes.length === 1) return hasEveryDay ? null : oneDayMismatch(stored, incoming, seamDays)
   const differing = closes.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
   if (2 * differing <= closes.length) return null
   if (!moveTogether(closes)) return { reason: 'another_instrument', differing, common: closes.length }
-  return hasEveryDay ? null : factorMismatch(medianRatio(closes), both, closes)
+  return hasEveryDay ? null : factorMismatch(medianRatio(closes), seamDays, closes)
 }
 
 /** Corrections move a close by at most this fraction; closes further apart are of another scale or instrument. */
@@ -130,10 +133,13 @@ interface CommonClose {
 
 type Ratio = Omit<CommonClose, 'day' | 'volumes'>
 
-const isCommonDay = (step: SeamDay): boolean => step.stored >= 0 && step.incoming >= 0
+const isInFile = ({ incoming }: SeamDay): boolean => incoming >= 0
 
-function commonCloses(stored: Series, incoming: Series, both: readonly SeamDay[]): CommonClose[] {
-  const common = both.filter(isCommonDay)
+const isCommonDay = (seamDay: SeamDay): boolean => seamDay.stored >= 0 && isInFile(seamDay)
+
+/** The stored close and the file's of each day that both series have. */
+function commonCloses(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): CommonClose[] {
+  const common = seamDays.filter(isCommonDay)
   const ratios = priceRatios(
     common.map(seamDay => stored.close[seamDay.stored]!),
     common.map(seamDay => incoming.close[seamDay.incoming]!),
@@ -145,6 +151,7 @@ function commonCloses(stored: Series, incoming: Series, both: readonly SeamDay[]
   })
 }
 
+/** The ratio of each price of a file to the stored one at the same index, and how far rounding moves it. */
 function priceRatios(stored: readonly number[], incoming: readonly number[]): Ratio[] {
   const storedStep = priceStep(stored)
   const incomingStep = priceStep(incoming)
@@ -155,25 +162,25 @@ function priceRatios(stored: readonly number[], incoming: readonly number[]): Ra
   })
 }
 
-const isSamePrice = ({ ratio, rounding: slack }: Ratio): boolean => Math.abs(ratio - 1) <= slack
+const isSamePrice = ({ ratio, rounding }: Ratio): boolean => Math.abs(ratio - 1) <= rounding
 
 /** Returns a test whether prices differ by this factor, within rounding. */
-function hasFactor(factor: number): (one: Ratio) => boolean {
-  return ({ ratio, rounding: slack }) => Math.abs(ratio / factor - 1) <= 2 * slack
+function hasFactor(factor: number): (prices: Ratio) => boolean {
+  return ({ ratio, rounding }) => Math.abs(ratio / factor - 1) <= 2 * rounding
 }
 
 /** The mismatch that the four prices of the only common day show; null for a bar of an unfinished day, too. */
-function oneDayMismatch(stored: Series, incoming: Series, both: readonly SeamDay[]): SeamMismatch | null {
-  const day = both.find(isCommonDay)!
+function oneDayMismatch(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): SeamMismatch | null {
+  const day = seamDays.find(isCommonDay)!
   const before = PRICES.map(name => stored[name][day.stored]!)
   const after = PRICES.map(name => incoming[name][day.incoming]!)
   const ratios = priceRatios(before, after)
-  const [, high, low, close] = ratios
+  const [_open, high, low, close] = ratios
   // A day on one price shows no ratio: it may as well be corrected.
   if (high!.before === low!.before && high!.after === low!.after) return null
   const hasOneFactor = ratios.every(hasFactor(medianRatio(ratios)))
   if (hasOneFactor && !ratios.some(isSamePrice))
-    return factorMismatch(ratioOfSums(ratios), both, commonCloses(stored, incoming, [day]))
+    return factorMismatch(ratioOfSums(ratios), seamDays, commonCloses(stored, incoming, [day]))
   const isFar = ({ ratio }: Ratio): boolean => Math.abs(ratio - 1) > MAX_CORRECTION
   const areRangesApart = low!.after > high!.before || high!.after < low!.before
   const isAnother = ratios.every(isFar) || (areRangesApart && isFar(close!))
@@ -237,7 +244,7 @@ function moveTogether(closes: readonly CommonClose[]): boolean {
  */
 function factorMismatch(
   factor: number,
-  both: readonly SeamDay[],
+  seamDays: readonly SeamDay[],
   closes: readonly CommonClose[],
   before?: Day,
 ): SeamMismatch {
@@ -247,7 +254,7 @@ function factorMismatch(
   // Volumes of the same days show whether shares were divided, or only prices.
   const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
   const end = before ?? Number.POSITIVE_INFINITY
-  const seams = seamsBetween(both).filter(([a, b]) => (a.incoming < 0 ? a : b).day < end)
+  const seams = seamsBetween(seamDays).filter(([a, b]) => (isInFile(a) ? b : a).day < end)
   const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
   return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: closes.length }
 }
@@ -293,7 +300,7 @@ function likelySplitOnDay(before: number, series: Series, t: number): Scale | nu
   return best
 }
 
-/** The price factor of a split; 10 for 0.1 new shares, so that no precision is lost. */
+/** The factor of a split on prices, exactly: 10/1 for 0.1 new shares per old one. */
 function scaleOf({ ratio }: Split): Scale {
   return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
 }
@@ -301,37 +308,36 @@ function scaleOf({ ratio }: Split): Scale {
 type Seam = readonly [a: SeamDay, b: SeamDay]
 
 /** Neighbouring days of which only one is in the file, and the other only stored. */
-function seamsBetween(both: readonly SeamDay[]): Seam[] {
-  return both.slice(1).flatMap((b, t): Seam[] => {
-    const a = both[t]!
-    return a.incoming >= 0 === b.incoming >= 0 ? [] : [[a, b]]
+function seamsBetween(seamDays: readonly SeamDay[]): Seam[] {
+  return seamDays.slice(1).flatMap((b, t): Seam[] => {
+    const a = seamDays[t]!
+    return isInFile(a) === isInFile(b) ? [] : [[a, b]]
   })
 }
 
-/** A jump where the file's side is `scale` times the stored side. */
+/** The jump between two neighbouring days, if prices of the file are `scale` times the stored ones. */
 function jumpAt(a: SeamDay, b: SeamDay, { by, over }: Scale): AcceptedJump {
-  return { from: a.day, day: b.day, factor: b.incoming >= 0 ? by / over : over / by }
+  return { from: a.day, day: b.day, factor: isInFile(b) ? by / over : over / by }
 }
 
 /**
  * Checks the step from each stored bar to a neighbouring bar of the file, and back, as between two bars of one file. A
  * jump by a split is a mismatch; another jump, or a long gap, is only reported.
- * @param both the days where the two meet
+ * @param seamDays the days where the two meet
  */
 function judgeNeighbours(
   stored: Series,
   incoming: Series,
-  both: readonly SeamDay[],
+  seamDays: readonly SeamDay[],
   known: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const oddities: SeamWarning[] = []
   const jumps: AcceptedJump[] = []
   let first: { scale: Scale; split?: Split } | null = null
   let maxGap: number | null = null
-  const closeOn = (day: SeamDay): number =>
-    day.incoming >= 0 ? incoming.close[day.incoming]! : stored.close[day.stored]!
-  for (const [a, b] of seamsBetween(both)) {
-    const inFile = b.incoming >= 0 ? b : a
+  const closeOn = (day: SeamDay): number => (isInFile(day) ? incoming.close[day.incoming]! : stored.close[day.stored]!)
+  for (const [a, b] of seamsBetween(seamDays)) {
+    const inFile = isInFile(b) ? b : a
     const isUnchanged = inFile.stored >= 0 && closeOn(inFile) === stored.close[inFile.stored]
     if (isUnchanged) continue
     if (inFile.stored < 0 && b.day - a.day > 1) {
@@ -362,7 +368,7 @@ function judgeNeighbours(
   return { mismatch: { reason: 'split', ...first, shares: true, jumps, common: 0 }, oddities }
 }
 
-/** All days of two series. */
+/** All days of two series, ascending, each once. */
 function allDaysOf(stored: Series, incoming: Series): Int32Array {
   const days = Int32Array.from([...stored.days, ...incoming.days]).sort()
   return days.filter((day, t) => day !== days[t - 1])
@@ -391,7 +397,7 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
   })
 }
 
-/** Brings bars to the scale of a file. */
+/** Returns stored bars on the scale of a file. */
 export function rescale(series: Series, rescaling: Rescaling): Series {
   const { scale, shares } = rescaling
   const count = rescaledCount(series, rescaling)

@@ -8,7 +8,7 @@ import {
 } from '../../core/model/history.js'
 import { type FieldColumns, UNDEFINED } from '../../core/model/series.js'
 import type { BandPeriodsQuery } from '../../core/source.js'
-import { afterOf, entitle, planOf } from '../../core/tiers.js'
+import { entitle, planOf, rangeStartDate } from '../../core/tiers.js'
 import type { RecordedSeries } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { bandEnteredBy, type View } from './view.js'
@@ -74,7 +74,7 @@ function bandPeriodsOfTicker(
     ticker: entry.ticker,
     timeframe,
     query_range: range,
-    after: afterOf(rangeStart),
+    after: rangeStartDate(rangeStart),
     as_of: formatDay(today),
     fields,
     bands,

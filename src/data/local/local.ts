@@ -33,7 +33,7 @@ import {
   type WaitingFields,
   type WhyEmpty,
 } from '../../core/source.js'
-import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../../core/tiers.js'
+import { entitle, entitleAftermath, eventsPage, grantedFields, planOf, rangeStartDate } from '../../core/tiers.js'
 import { Cache, type FoundEvents, Pending } from './cache.js'
 import type { Prices } from './prices.js'
 import {
@@ -201,7 +201,7 @@ function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: b
     ticker,
     field,
     query_range: plan.range,
-    after: afterOf(rangeStart),
+    after: rangeStartDate(rangeStart),
     as_of: formatDay(today),
     ...eventColumnsOf(view, indexes, plan.aftermath),
     contexts: context && Array.from(indexes, i => bandEnteredBy(context, view, view.record!.bars[i]!)),

@@ -261,10 +261,10 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   const events: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
-    const progress = new Progress(earlier.filter(mark => mark.timeframe === timeframe))
-    const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, progress.earliest) }
+    const earlierMarks = new EarlierMarks(earlier.filter(mark => mark.timeframe === timeframe))
+    const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, earlierMarks.earliest) }
     // Without earlier marks, fields that are left out begin at the last bar that was final on `since`.
-    const needsBegin = !progress.hasMarks && leftOut.length > 0
+    const needsBegin = !earlierMarks.hasMarks && leftOut.length > 0
     const series = { tickers, timeframe, fields: fields.slice(0, 1) }
     const begin = needsBegin ? await lastBarsBy(local, since, series) : null
     const changed: ChangedFields[] = []
@@ -275,11 +275,11 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
         marks.push({ ticker, timeframe, day: last.day })
         // The mark of a field that is left out stays, so that its changes are reported later.
         for (const field of leftOut) {
-          const day = progress.markOf(ticker, field) ?? begin!.get(ticker)!
+          const day = earlierMarks.markOf(ticker, field) ?? begin!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
-      const daysByField = changedFields(periods, since, progress)
+      const daysByField = changedFields(periods, since, earlierMarks)
       if (daysByField.size > 0) changed.push({ ticker, fields: daysByField })
     }
     const condition = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
@@ -304,7 +304,7 @@ interface ChangedFields {
 }
 
 /** The marks of earlier answers in one timeframe. */
-class Progress {
+class EarlierMarks {
   readonly earliest: Day
   readonly #newest: Day | undefined
   readonly #days: ReadonlyMap<string, Day>
@@ -352,12 +352,12 @@ async function lastBarsBy(
 function changedFields(
   { ticker, fields, transitions }: BandPeriods,
   since: Day,
-  progress: Progress,
+  earlierMarks: EarlierMarks,
 ): ChangedFields['fields'] {
   const { first, days, known } = transitions()
   const daysByField = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
-    const mark = progress.markOf(ticker, field)
+    const mark = earlierMarks.markOf(ticker, field)
     const isUnreported = (row: number): boolean =>
       mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark
     const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isUnreported)
