@@ -184,4 +184,19 @@ describe('random entries', () => {
     // Hardly a mean of calm days is as high, but it lies less than one of its own errors above them.
     expect(found.random_entry.p).toBeGreaterThan(0.1)
   })
+
+  it('compare with the mean of all draws, so that calm days of a rising market are no edge', async () => {
+    // Closes are about 1 % above their opens. Days after a signal vary a tenth as much as the others.
+    const random = new Random(5)
+    const calm = (t: number): boolean => t % 10 === 0 && t > 0 && t <= 400
+    const made = Array.from({ length: 1000 }, (_, t): MadeBar => {
+      const close = 101 + (calm(t) ? 0.1 : 1) * random.normal()
+      return [100, Math.max(100, close), Math.min(100, close), close]
+    })
+    const before = Array.from({ length: 1000 }, (_, t) => (calm(t + 1) ? 'a' : 'b')).join('')
+    const market = madeMarket({ A: { bars: made, bands: { rsi_zone: before } } })
+    const found = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 199 })
+    expect(found.trade_statistics).toMatchObject({ n: 40, mean: expect.closeTo(0.01, 3) })
+    expect(found.random_entry.p).toBeGreaterThan(0.1)
+  })
 })
