@@ -84,6 +84,7 @@ function lowestTierWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exp
   return TIER_NAMES.find(tier => PLANS[tier][feature])!
 }
 
+/** What a tier permits. */
 export interface Plan {
   /** The value of `query_range`. */
   range: string

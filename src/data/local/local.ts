@@ -193,7 +193,10 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
-/** Found events as a history. @param outcomes whether to add later returns @param withBase whether to add a baseline */
+/**
+ * Found events as a history. If the plan (what the tier permits) includes it, they have aftermath, stability and flips.
+ * @param outcomes whether to add later returns @param withBase whether to add a baseline
+ */
 function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, indexes, context, today, plan, rangeStart } = foundEvents
   const { ticker, field } = query

@@ -70,9 +70,10 @@ export interface TallyGroup {
 }
 
 /**
- * Counts outcomes. Every event of the pool counts once in its group; a pool's base weights each ticker by its events
- * there. Throws TierRestricted where aftermath is above the tier, NotFound for an unknown ticker, InvalidParameter for
- * no ticker or for groups by a missing context.
+ * Counts outcomes of events, by group. The baseline of a group weights each ticker by its events in that group. With a
+ * trial log, its windows are noted there, and p is corrected over the family of logged trials. Throws TierRestricted if
+ * the tier does not permit aftermath, NotFound for an unknown ticker, InvalidParameter for no ticker or for groups by a
+ * missing context.
  */
 export async function tally(
   source: Source,
@@ -83,7 +84,7 @@ export async function tally(
   const names = tickersInOrder(tickers, 'a tally needs')
   if (requestedGrouping === 'context' && filter.context === undefined) {
     const message = sentence`to group by context, give ${parameter('context', 'T:F')}.`
-    throw new InvalidParameter(message, { param: requestedGrouping })
+    throw new InvalidParameter(message, { param: 'context' })
   }
   const by = requestedGrouping ?? (filter.bands === undefined ? 'band' : null)
   const sectors = await sectorsOf(source, by)
