@@ -67,7 +67,7 @@ function randomRules(random: Random): Rules {
     portfolio: { order: 'ticker' },
     overlap: pick(random, ['skip', 'allow', 'extend']),
   })
-  return { strategy, entry, beside, exit }
+  return { strategy, entry, beside, exit, rank: null }
 }
 
 describe('a strategy of random conditions', () => {

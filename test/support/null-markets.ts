@@ -3,33 +3,42 @@ import { type Day, weekdayOf } from '../../src/core/model/day.js'
 import type { Series } from '../../src/core/model/series.js'
 import { Random } from '../../src/core/statistics/random.js'
 
+/** How the returns of a day vary; none of them can be foretold from those before. */
+export const WALKS = ['iid', 'garch', 'student', 'drift'] as const
 /**
- * How the returns of a day vary; none of them can be foretold from those before. With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. `flipped` takes the
+ * With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. `flipped` takes the
  * returns of an index and draws their signs, so that volatility follows a real calendar.
  */
-export type Walk = 'iid' | 'garch' | 'student' | 'gjr' | 'flipped'
+export type Walk = (typeof WALKS)[number] | 'gjr' | 'flipped'
 
 export interface NullForm {
   walk: Walk
   /** 1, or several that share half of each day's news with each other and with the benchmark `MKT`. */
   tickers: number
   bars: number
+  /** What a bar earns more, on average, over so many bars after the close enters RSI below 30; none unless given. */
+  edge?: { perBar: number; bars: number }
 }
 
 export interface NullTicker {
   ticker: string
   series: Series
+  /** Of a market with an edge: 1 on the bars that earned more, and the bars of the events that this comes after. */
+  active: Uint8Array
+  events: number[]
 }
 
 /** Deviation of a bar's return. */
-const VOLATILITY = 0.012
+export const VOLATILITY = 0.012
+/** Of a walk with drift: what a bar earns on average, 16 % a year. */
+const DRIFT = 0.0006
 /** Of a day's variance, the part that the night has. */
 const NIGHT = 0.3
 
 /**
  * Prices that nothing before them foretells: the return of each bar has the same mean whatever came before, so that no
  * rule has an edge. Volatility may come in spells (GARCH(1,1) of .05, .1 and .85, of the common and of the own news), tails
- * may be fat (Student's t with 4 degrees of freedom). The last ticker, `MKT`, is the common news alone.
+ * may be fat (Student's t with 4 degrees of freedom), prices may rise. The last ticker, `MKT`, is the common news alone.
  */
 export function nullMarket(seed: number, form: NullForm): NullTicker[] {
   const random = new Random(new Random(seed).word())
@@ -39,9 +48,9 @@ export function nullMarket(seed: number, form: NullForm): NullTicker[] {
   const own = Array.from({ length: form.tickers }, (_, i) => {
     const apart = news(random, form)
     const mixed = apart.map((value, t) => Math.sqrt(share) * common[t]! + Math.sqrt(1 - share) * value)
-    return { ticker: `N${String(i).padStart(2, '0')}`, series: walked(random, days, mixed) }
+    return { ticker: `N${String(i).padStart(2, '0')}`, ...walked(random, days, mixed, form) }
   })
-  return form.tickers === 1 ? own : [...own, { ticker: 'MKT', series: walked(random, days, common) }]
+  return form.tickers === 1 ? own : [...own, { ticker: 'MKT', ...walked(random, days, common, form) }]
 }
 
 const FIRST: Day = 12_000
@@ -91,7 +100,12 @@ function returnsOfIndex(): Float64Array {
   return returns.map(value => value / scale)
 }
 
-function walked(random: Random, days: Int32Array, shocks: Float64Array): Series {
+function walked(
+  random: Random,
+  days: Int32Array,
+  shocks: Float64Array,
+  { walk, edge }: NullForm,
+): Omit<NullTicker, 'ticker'> {
   const bars = days.length
   const [open, high, low, close] = [0, 1, 2, 3].map(() => new Float64Array(bars)) as [
     Float64Array,
@@ -100,10 +114,16 @@ function walked(random: Random, days: Int32Array, shocks: Float64Array): Series 
     Float64Array,
   ]
   const volume = new Float64Array(bars)
+  const active = new Uint8Array(bars)
+  const events: number[] = []
+  const oversold = new Oversold()
   let price = 100
+  let until = -1
   for (let t = 0; t < bars; t++) {
+    active[t] = t <= until ? 1 : 0
+    const extra = (walk === 'drift' ? DRIFT : 0) + (edge !== undefined && t <= until ? edge.perBar : 0)
     // Simple returns, so that what is earned on average does not depend on the volatility; far tails end before 0.
-    const total = Math.max(-0.5, VOLATILITY * shocks[t]!)
+    const total = Math.max(-0.5, extra + VOLATILITY * shocks[t]!)
     const night = NIGHT * total + VOLATILITY * Math.sqrt(NIGHT * (1 - NIGHT)) * random.normal()
     open[t] = price * (1 + Math.max(-0.4, night))
     close[t] = price * (1 + total)
@@ -111,8 +131,35 @@ function walked(random: Random, days: Int32Array, shocks: Float64Array): Series 
     low[t] = Math.min(open[t]!, close[t]!) * (1 - 0.4 * VOLATILITY * random.uniform())
     volume[t] = Math.round(1e6 * Math.exp(0.4 * random.normal()))
     price = close[t]!
+    if (edge === undefined || !oversold.entered(price)) continue
+    until = t + edge.bars
+    events.push(t)
   }
-  return { timeframe: 'daily', days, known: days, open, high, low, close, volume }
+  return { series: { timeframe: 'daily', days, known: days, open, high, low, close, volume }, active, events }
+}
+
+/** Whether the RSI of 14 closes falls below 30 with this one, as field rsi_zone defines it. */
+class Oversold {
+  #before = Number.NaN
+  #seen = 0
+  #up = 0
+  #down = 0
+  #below = false
+
+  entered(close: number): boolean {
+    const change = close - this.#before
+    this.#before = close
+    if (Number.isNaN(change)) return false
+    this.#seen++
+    const weight = this.#seen <= 14 ? 1 / this.#seen : 1 / 14
+    this.#up += (Math.max(change, 0) - this.#up) * weight
+    this.#down += (Math.max(-change, 0) - this.#down) * weight
+    if (this.#seen < 14) return false
+    const below = 100 * this.#up < 30 * (this.#up + this.#down)
+    const entered = below && !this.#below && this.#seen > 14
+    this.#below = below
+    return entered
+  }
 }
 
 /** How many of n fair tests at 5 % find something in all but 1 % of all cases, two-sided: the exact binomial bounds. */

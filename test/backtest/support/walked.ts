@@ -10,7 +10,7 @@ import type { Backtest } from '../../../src/research/backtest/result.js'
 import { LISTED, onsets } from '../../support/exported-shelves.js'
 import { draws } from '../../support/full.js'
 import { type OracleTicker, oracleBacktest } from '../../support/oracle/backtest.js'
-import { type Claim, type Shelves, truth } from '../../support/oracle/conditions.js'
+import { type Claim, type Shelves, type Timeframe, truth } from '../../support/oracle/conditions.js'
 import { storeOf } from '../../support/store.js'
 import { PLAIN } from './made-market.js'
 
@@ -21,6 +21,8 @@ export interface Rules {
   /** null: the condition stands in place of the field. */
   beside: { field: string; bands: readonly string[] } | null
   exit: Claim | null
+  /** By bar: what a signal on it is ranked by, the greatest first. */
+  rank: ((of: { ticker: string; timeframe: Timeframe }) => (number | null)[]) | null
 }
 
 export type Told = Pick<Backtest['trades'][number], 'ticker' | 'signal_date' | 'entry_date' | 'exit_date' | 'exit'> & {
@@ -45,7 +47,7 @@ export function inOrder(trades: readonly Told[]): Told[] {
 }
 
 /** Signals and exits by looking at every bar, trades by walking through the days. */
-export async function walked(local: Local, shelves: Shelves, { strategy, entry, beside, exit }: Rules) {
+export async function walked(local: Local, shelves: Shelves, { strategy, entry, beside, exit, rank }: Rules) {
   const { timeframe, lag = 0 } = strategy
   const tickers: OracleTicker[] = []
   let start = Number.POSITIVE_INFINITY
@@ -72,6 +74,7 @@ export async function walked(local: Local, shelves: Shelves, { strategy, entry, 
       events,
       on: [],
       when: exit === null ? [] : onsets(truths(exit)),
+      ...(rank !== null && { rank: rank({ ticker, timeframe }) }),
     })
   }
   const run = oracleBacktest(tickers, strategy, { start, barsAYear: 252 })
