@@ -347,7 +347,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
   return new RemoteClient(await open({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
 }
 
-/** Numbers, addresses and keys are checked where they are used. */
+/** Only the kinds of values are checked here; an address, a key and numbers are read where they are used. */
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,

@@ -27,9 +27,9 @@ export interface GetOptions {
   headers: Readonly<Record<string, string>>
   /** Called before every attempt: it waits for the pace of the vendor. */
   waitForTurn(): Promise<void>
-  /** The status in a body, where a vendor refuses with 200. */
+  /** The status that a vendor writes into the body of a refusal with 200; 200 for any other body. */
   statusOf(page: Page): number
-  /** The header with the second from which on calls are allowed. */
+  /** The name of the header with the time, in seconds since 1970, from which on calls are allowed again. */
   reset?: string | undefined
   /** For one attempt, in milliseconds. */
   timeoutMs: number

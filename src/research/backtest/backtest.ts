@@ -199,7 +199,7 @@ function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
   }
 }
 
-/** Warnings about a context ticker that ends early, or begins after the first signals. */
+/** Warnings about a context ticker that ends early, or begins after the first day on which a signal could count. */
 async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<Warning[]> {
   const { entry, timeframe } = strategy
   const { context } = entry
@@ -208,7 +208,7 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   const signalDays = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   const isLate = first !== null && first < (days[0] ?? 0)
-  // Without early bars of the context ticker, the signals that it excluded must be loaded.
+  // A day without a bar of the context ticker excluded its signals, so they are loaded again without the context.
   const allDays = isLate ? await signalDaysWithoutContext(source, eventsFilter(strategy), members) : signalDays
   return contextCoverage(context.ticker, days, signalDays, allDays).map(sentence => ['partial', sentence])
 }

@@ -168,7 +168,10 @@ export interface TransitionRow {
   reason: string | null
 }
 
-/** The transition matrix event by event: a row for every band. */
+/**
+ * How often each band was followed by each other one, counted by events: a row for every band. An interval is null if
+ * no event goes into the band, or if the days of the events are unknown.
+ */
 export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
   const counted = counter(bands)
   for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
