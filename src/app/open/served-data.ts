@@ -46,7 +46,6 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
   const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
   const openBands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayClock(now) })
   const today = (): Promise<Day> => openBands('pro').today()
-  let snapshot: { version: string; hash: Promise<string> } | null = null
   return {
     fileNumbers: numbers,
     companions: companionsOf(path),
@@ -74,18 +73,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       await (await import('../../data/local/oversold.js')).checkOversold(openBands(tier), query)
     },
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
-    async snapshot() {
-      const version = await store.version()
-      if (snapshot?.version !== version) {
-        const hash = store.snapshot()
-        snapshot = { version, hash }
-        // After a failure the next caller reads again.
-        hash.catch(() => {
-          if (snapshot?.hash === hash) snapshot = null
-        })
-      }
-      return snapshot.hash
-    },
+    snapshot: () => derived.snapshot(),
     stamp: series => openBands('pro').answerStamp(series),
     today,
     newestDay: () => derived.newestDay(),

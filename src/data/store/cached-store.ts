@@ -27,6 +27,7 @@ export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
   const newestDay = cachedLastResult(store, (upTo?: Day) => store.newestDay(upTo))
   const tickers = cachedLastResult(store, () => store.tickers())
   const securities = cachedLastResult(store, () => store.securities())
+  const snapshot = cachedLastResult(store, () => store.snapshot())
   const has = cachedPageChecks(store.pages)
   const readVersion = oncePerQuestion(() => store.version())
   return withOverrides<Store>(store, {
@@ -34,6 +35,7 @@ export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
     newestDay: upTo => newestDay(readVersion, upTo),
     tickers: () => tickers(readVersion),
     securities: () => securities(readVersion),
+    snapshot: () => snapshot(readVersion),
     pages: withOverrides(store.pages, { has: ticker => has(readVersion, ticker) }),
   })
 }
