@@ -170,33 +170,33 @@ describe('random entries', () => {
   it('hold each mean against its own error: signals of wild days must beat wild days', async () => {
     // Forty trades on days that swing by 10 % and gain 1 % on average; other days swing by a tenth of that.
     const random = new Random(5)
-    const wild = (t: number): boolean => t % 10 === 0 && t > 0 && t <= 400
-    const swings = Array.from({ length: 1000 }, (_, t) => (wild(t) ? 10 : 1) * random.normal())
-    const chance = mean(swings.filter((_, t) => wild(t)))!
-    const made = swings.map((swing, t): MadeBar => {
-      const close = 100 + (wild(t) ? 1 + swing - chance : swing)
-      return [100, Math.max(100, close), Math.min(100, close), close]
-    })
-    const before = Array.from({ length: 1000 }, (_, t) => (wild(t + 1) ? 'a' : 'b')).join('')
-    const market = madeMarket({ A: { bars: made, bands: { rsi_zone: before } } })
-    const found = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 199 })
+    const swings = Array.from({ length: 1000 }, (_, t) => (isTraded(t) ? 10 : 1) * random.normal())
+    const chance = mean(swings.filter((_, t) => isTraded(t)))!
+    const found = await tradeTenthDays(swings.map((swing, t) => 100 + (isTraded(t) ? 1 + swing - chance : swing)))
     expect(found.trade_statistics).toMatchObject({ n: 40, mean: expect.closeTo(0.01, 12) })
     // Hardly a mean of calm days is as high, but it lies less than one of its own errors above them.
     expect(found.random_entry.p).toBeGreaterThan(0.1)
   })
 
   it('compare with the mean of all draws, so that calm days of a rising market are no edge', async () => {
-    // Closes are about 1 % above their opens. Days after a signal vary a tenth as much as the others.
+    // Closes are about 1 % above their opens. Traded days vary a tenth as much as the others.
     const random = new Random(5)
-    const calm = (t: number): boolean => t % 10 === 0 && t > 0 && t <= 400
-    const made = Array.from({ length: 1000 }, (_, t): MadeBar => {
-      const close = 101 + (calm(t) ? 0.1 : 1) * random.normal()
-      return [100, Math.max(100, close), Math.min(100, close), close]
-    })
-    const before = Array.from({ length: 1000 }, (_, t) => (calm(t + 1) ? 'a' : 'b')).join('')
-    const market = madeMarket({ A: { bars: made, bands: { rsi_zone: before } } })
-    const found = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 199 })
+    const closes = Array.from({ length: 1000 }, (_, t) => 101 + (isTraded(t) ? 0.1 : 1) * random.normal())
+    const found = await tradeTenthDays(closes)
     expect(found.trade_statistics).toMatchObject({ n: 40, mean: expect.closeTo(0.01, 3) })
     expect(found.random_entry.p).toBeGreaterThan(0.1)
   })
 })
+
+/** Whether `tradeTenthDays` trades on a day: on each tenth one up to day 400. */
+function isTraded(t: number): boolean {
+  return t % 10 === 0 && t > 0 && t <= 400
+}
+
+/** Trades from open to close on forty days of a market that always opens at 100. */
+function tradeTenthDays(closes: readonly number[]): ReturnType<typeof backtest> {
+  const bars = closes.map((close): MadeBar => [100, Math.max(100, close), Math.min(100, close), close])
+  const bandsBefore = closes.map((_, t) => (isTraded(t + 1) ? 'a' : 'b')).join('')
+  const market = madeMarket({ A: { bars, bands: { rsi_zone: bandsBefore } } })
+  return backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 199 })
+}
