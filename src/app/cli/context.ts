@@ -213,7 +213,7 @@ export class Context {
     const { format, config } = this
     const document = this.withUsedDefinitions(answer.document)
     await write(
-      // A copy would compute the rows and paragraphs, of which each format needs one or none.
+      // A copy would compute both the rows and the paragraphs, and no format needs both.
       document === answer.document ? answer : { ...answer, document },
       { format, raw: config.csv_raw, out: this.world.out, screen: () => this.screen() },
       style,
