@@ -140,9 +140,14 @@ export class GrowingBars {
     const indexes = this.#indexesByDay(columns[0])
     if (indexes === null && !this.isInMemory) return columns
     const copies = newColumns(this.count)
-    if (indexes === null) copyColumns(columns, copies, 0)
-    else
-      for (const [c, copy] of copies.entries()) for (let i = 0; i < this.count; i++) copy[i] = columns[c]![indexes[i]!]!
+    if (indexes === null) {
+      copyColumns(columns, copies, 0)
+      return copies
+    }
+    for (const [c, copy] of copies.entries()) {
+      const column = columns[c]!
+      for (let i = 0; i < copy.length; i++) copy[i] = column[indexes[i]!]!
+    }
     return copies
   }
 
@@ -241,10 +246,8 @@ function newColumns(capacity: number): Columns {
   const memory = new ArrayBuffer(BYTES_PER_BAR * capacity)
   const numbers = (column: number) => new Float64Array(memory, 8 * capacity * column, capacity)
   const integers = (column: number) => new Int32Array(memory, (6 * 8 + 4 * column) * capacity, capacity)
-  return [
-    ...[integers(0), integers(1), integers(2)],
-    ...[numbers(0), numbers(1), numbers(2), numbers(3), numbers(4), numbers(5)],
-  ] as Columns
+  const [days, rows, seconds] = [integers(0), integers(1), integers(2)]
+  return [days, rows, seconds, numbers(0), numbers(1), numbers(2), numbers(3), numbers(4), numbers(5)]
 }
 
 /** Views on the bars from `from` up to `to`. */
