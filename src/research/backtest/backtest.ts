@@ -51,9 +51,9 @@ import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } fro
 import { costsInWords, differingValues, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
- * Trades a strategy over all bars of a market and gives a verdict. Where equal signals compete for places, it is traded
- * again with random choices (draws). The strategy and its rivals are noted in the trial log, which deflates the Sharpe
- * ratio. Throws InvalidParameter for contradictory rules, and NotFound, TierRestricted and Busy as the source does.
+ * Trades a strategy over all bars of a market and gives a verdict. Where equal signals compete for position slots, it is
+ * traded again with random choices (draws). The strategy and the run's candidates are noted in the trial log, which
+ * deflates the Sharpe ratio. Throws InvalidParameter for contradictory rules, and what the source throws.
  */
 export async function backtest(
   source: PricedSource,
@@ -61,15 +61,15 @@ export async function backtest(
   run: RunOptions,
   { step, trials = null }: RunContext = {},
 ): Promise<Backtest> {
-  const { candidates = [], family } = run
-  checkFamily(family, trials)
+  checkFamily(run.family, trials)
   // A missing ticker is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const [ready, ...rivals] = (await loadStrategies(source, [strategy, ...candidates], step)) as [Ready, ...Ready[]]
+  const strategies = [strategy, ...(run.candidates ?? [])]
+  const [ready, ...candidates] = (await loadStrategies(source, strategies, step)) as [Ready, ...Ready[]]
   refuseShareCostsOnAdjusted(ready)
   step?.(() => 'trades')
-  const { simulation, ranks } = await testedRun(ready, run.reps, source, step)
+  const { simulation, ranks: entryRanks } = await testedRun(ready, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedInExitOrder(trades))
@@ -80,20 +80,20 @@ export async function backtest(
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
-  const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...rivals.map(candidateTrial)]
-  const validated = await validateRun(source, ready, rivals, tried, run, step)
+  const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidates.map(candidateTrial)]
+  const validated = await validateRun(source, ready, candidates, tried, run, step)
   const rows = tradeRows(strategy, trades)
   const deflated = await logAndDeflate(tried, sampleOf(statistics.sharpe, returnsOf(curve), barsAYear), trials, {
-    family,
+    family: run.family,
     tests: testsTrial(validated, run),
     vocabularies: await vocabulariesOf(source),
   })
   const total = statistics.total_return
   const holding = benchmarks[0]!.statistics.total_return
-  const wholeEvidence = { trades: rows, random_entry, total, holding, ...evidenceOfDraws(simulation, ranks) }
-  const verdict = verdictOn(validated?.evidence ?? wholeEvidence, deflated)
+  const evidenceOnAllDays = { trades: rows, random_entry, total, holding, ...evidenceOfDraws(simulation, entryRanks) }
+  const verdict = verdictOn(validated?.evidence ?? evidenceOnAllDays, deflated)
   const validation = withVerdict(validated, verdict)
-  const draws = testedDraws(simulation, ranks)
+  const draws = testedDraws(simulation, entryRanks)
   const { interest, ...signals } = signalsFound(simulation)
   const results = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
@@ -117,7 +117,7 @@ export async function backtest(
   }
 }
 
-/** The evidence of a simulation and its draws, over all its days. @param ranks of each draw */
+/** The evidence of a simulation and its draws, over all its days; no training part chooses. @param ranks of each draw */
 function evidenceOfDraws(
   { draws, equity }: DrawnRun,
   ranks: readonly (EntryRank | null)[],
@@ -148,13 +148,14 @@ async function validateRun(
   run: RunOptions,
   step?: Step,
 ): Promise<Validated | null> {
-  const last = tried.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
+  const lastDay = tried.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
   const calendar = portfolioCalendar([ready, ...candidates].flatMap(({ members }) => members))
-  const names = differingValues(candidates.map(({ strategy }) => strategy))
+  const candidateNames = differingValues(candidates.map(({ strategy }) => strategy))
+  // Other machines, if the source has any, make the choices in parallel; otherwise validate() makes them.
   const usesCluster = source.cluster !== undefined && candidates.length > 1
-  const folds = usesCluster ? foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run) : null
+  const folds = usesCluster ? foldsOf(calendar.subarray(0, countUpTo(calendar, lastDay)), run) : null
   const choices = folds === null ? undefined : await candidateChoices(candidates, folds, calendar, source, step)
-  return validate(ready, { ready: candidates, names, choices }, { calendar, last }, run)
+  return validate(ready, { ready: candidates, names: candidateNames, choices }, { calendar, last: lastDay }, run)
 }
 
 /**
@@ -184,7 +185,6 @@ function benchmarksOf(
   return benchmarks
 }
 
-/** The first keys of a result. */
 function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
@@ -206,8 +206,8 @@ async function contextWarnings(source: PricedSource, { strategy, members }: Read
   if (context === null) return []
   const { days } = (await tickerBars(source, context.ticker, timeframe)).series
   const signalDays = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
-  const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
-  const isLate = first !== null && first < (days[0] ?? 0)
+  const { first: firstDay } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
+  const isLate = firstDay !== null && firstDay < (days[0] ?? 0)
   // A day without a bar of the context ticker excluded its signals, so they are loaded again without the context.
   const allDays = isLate ? await signalDaysWithoutContext(source, eventsFilter(strategy), members) : signalDays
   return contextCoverage(context.ticker, days, signalDays, allDays).map(sentence => ['partial', sentence])
@@ -278,7 +278,6 @@ function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: Trade
   }
 }
 
-/** Assumptions of a run, one a line. */
 function assumptionsOf(
   { strategy, members }: Ready,
   barsAYear: number,

@@ -34,7 +34,7 @@ export interface Candidates {
   calendarIndices: Int32Array[]
 }
 
-/** The days of all members from the first possible signal on. It includes delisting days after the last bar. */
+/** The days of all members from the first possible signal on, and later delisting days; empty without such a signal. */
 export function portfolioCalendar(members: readonly Member[]): Int32Array {
   const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
   if (first === null) return new Int32Array()
@@ -45,7 +45,7 @@ export function portfolioCalendar(members: readonly Member[]): Int32Array {
   return Int32Array.from([...calendar.subarray(countBelow(calendar, first)), ...laterDays])
 }
 
-/** The signals of a part of the calendar, as candidates for a run, and the days of their fills. */
+/** The signals of a part of the calendar, as candidates for a run. A signal whose fill has no bar yet is `unfilled`. */
 export function candidatesOf(
   members: readonly Member[],
   { fill }: Pick<Strategy, 'fill'>,
@@ -57,14 +57,14 @@ export function candidatesOf(
   const memberOf: number[] = []
   const signalOf: number[] = []
   const fillDays: number[] = []
-  members.forEach(({ signals }, member) => {
-    const dayOfBar = calendarIndices[member]!
-    signals.bars.forEach((bar, signal) => {
-      if (dayOfBar[bar]! < from || dayOfBar[bar]! >= signalsTo) return
-      signalEnds[member] = signal + 1
-      memberOf.push(member)
-      signalOf.push(signal)
-      fillDays.push(dayOfBar[entryBar(fill, bar)] ?? to)
+  members.forEach(({ signals }, memberIndex) => {
+    const indexOfBar = calendarIndices[memberIndex]!
+    signals.bars.forEach((bar, signalIndex) => {
+      if (indexOfBar[bar]! < from || indexOfBar[bar]! >= signalsTo) return
+      signalEnds[memberIndex] = signalIndex + 1
+      memberOf.push(memberIndex)
+      signalOf.push(signalIndex)
+      fillDays.push(indexOfBar[entryBar(fill, bar)] ?? to)
     })
   })
   const unfilled = [...fillDays.keys()].filter(candidate => fillDays[candidate]! >= to)

@@ -65,21 +65,22 @@ export async function compare(
   { step, trials = null }: RunContext = {},
 ): Promise<Comparison> {
   checkFamily(family, trials)
-  const rivals = onCommonDays(names, await tradeEach(source, strategies, step))
-  const [first] = rivals as [Rival]
+  const rivals = alignToCommonDays(names, await tradeEach(source, strategies, step))
+  const [firstRival] = rivals as [Rival]
   // A weekly bar may have another date in another strategy; that of the first one is shown.
-  const days = Int32Array.from(first.commonIndexes, i => first.days[i]!)
+  const days = Int32Array.from(firstRival.commonIndexes, i => firstRival.days[i]!)
   const calendars = rivals.map(({ days, commonIndexes, barsAYear }) => {
     return { days: days.subarray(commonIndexes[0], commonIndexes.at(-1)! + 1), barsAYear }
   })
   const barsAYear = sharedBarsAYear(days, calendars)
-  const curves = rivals.map(rival => curveOn(barsAYear, rival))
+  const curves = rivals.map(rival => commonCurve(rival, barsAYear))
   const returns = curves.map(returnsOf)
   step?.(() => 'resamples of the joint days')
   const results = rivals.map((rival, i) => resultOf(rival, curves[i]!, days))
   const estimates = sharpeDifferences(names, curves, returns, { resamples, seed })
-  const differences = withVerdicts(estimates, rivals, curves, { names, seed })
+  const differences = addVerdicts(estimates, rivals, curves, { names, seed })
   const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
+  // The trial log is about the first trial, so the best strategy comes first.
   const bestFirst = [...rivals.keys()].sort((a, b) => Number(b === best) - Number(a === best))
   const tried = bestFirst.map(i => ({ ...strategyTrial(rivals[i]!), p: results[i]!.p }))
   const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
@@ -87,7 +88,7 @@ export async function compare(
     schema: 'bands.comparison/3',
     tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
     ...dataUsed(strategies),
-    timeframe: first.strategy.timeframe,
+    timeframe: firstRival.strategy.timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
     as_of: dateOf(await source.asOfDay()),
@@ -137,38 +138,38 @@ function correlationsOf(columns: readonly Float64Array[]): (number | null)[][] {
 }
 
 /** Adds to each simulation its name and the days that all simulations share. */
-function onCommonDays(names: readonly string[], simulations: readonly TradedRival[]): Rival[] {
+function alignToCommonDays(names: readonly string[], simulations: readonly TradedRival[]): Rival[] {
   const calendars = simulations.map(({ days }) => days)
   const indices = sharedBarIndices(calendars, simulations[0]!.strategy.timeframe)
   return simulations.map((simulation, i) => {
     const { days, members } = simulation
-    const at = indices[i]!
+    const commonIndexes = indices[i]!
     const barsAYear = barsAYearOf(members, days)
     return {
       ...simulation,
       name: names[i]!,
       barsAYear,
-      commonIndexes: at,
-      from: days[at[0] ?? -1] ?? 0,
-      to: days[at.at(-1) ?? -1] ?? -1,
+      commonIndexes,
+      from: days[commonIndexes[0] ?? -1] ?? 0,
+      to: days[commonIndexes.at(-1) ?? -1] ?? -1,
     }
   })
 }
 
 /** The equity curve of a strategy on the common days. */
-function curveOn(barsAYear: number, { strategy, equity, exposure, trades, commonIndexes: at, from, to }: Rival): Curve {
-  const isWithin = (day: number): boolean => day >= from && day <= to
+function commonCurve({ strategy, equity, exposure, trades, commonIndexes, from, to }: Rival, barsAYear: number): Curve {
+  const isCommon = (day: number): boolean => day >= from && day <= to
   let traded = 0
   for (const { member, entryBar, entry, shares, end } of trades) {
-    if (isWithin(member.bars.days[entryBar]!)) traded += shares * entry
-    if (end.why !== 'open' && isWithin(end.day)) traded += shares * end.price
+    if (isCommon(member.bars.days[entryBar]!)) traded += shares * entry
+    if (end.why !== 'open' && isCommon(end.day)) traded += shares * end.price
   }
   return {
-    ...equityAt({ equity, start: strategy.portfolio.capital }, at),
+    ...equityAt({ equity, start: strategy.portfolio.capital }, commonIndexes),
     barsAYear,
     riskFree: strategy.risk_free,
-    exposed: at.filter(i => exposure[i]! > 0).length,
-    invested: investedShare(Float64Array.from(at, i => exposure[i]!)),
+    exposed: commonIndexes.filter(i => exposure[i]! > 0).length,
+    invested: investedShare(Float64Array.from(commonIndexes, i => exposure[i]!)),
     traded,
   }
 }
@@ -193,13 +194,13 @@ function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrateg
   }
 }
 
-/** Random streams of other purposes have other numbers. */
+/** Each purpose has a random stream of its own number. */
 const RESAMPLE_STREAM = 4
 
 /** A difference of Sharpe ratios before the draws. */
 type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
 
-/** The differences of every pair of strategies, from the same resamples. */
+/** The difference of the Sharpe ratios of each pair of strategies, and its interval, all from the same resamples. */
 export function sharpeDifferences(
   names: readonly string[],
   curves: readonly Curve[],
@@ -213,26 +214,27 @@ export function sharpeDifferences(
   const withRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
   const n = returns[0]!.length
   const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
-  const drawn = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
+  const drawnRatios = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const indices = new Int32Array(n)
   for (let draw = 0; draw < resamples && withRatio.length > 1; draw++) {
     stationaryIndices(random, n, block, indices)
     for (const i of withRatio) {
       const { barsAYear, riskFree } = curves[i]!
-      drawn[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
+      drawnRatios[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
     }
   }
-  const outside = LEVEL / pairs.length
+  const outsideShare = LEVEL / pairs.length
   return pairs.map(([a, b]) => {
-    const figures = { a: names[a]!, b: names[b]!, level: 1 - outside, draws: resamples, block }
+    const figures = { a: names[a]!, b: names[b]!, level: 1 - outsideShare, draws: resamples, block }
     const unknown = (reason: string) => ({ ...figures, draws: 0, difference: null, low: null, high: null, reason })
     const ratioA = ratios[a] ?? null
     const ratioB = ratios[b] ?? null
     if (ratioA === null || ratioB === null) return unknown('one of the two has no Sharpe ratio')
-    const differences = drawn[a]!.map((ratio, draw) => ratio - drawn[b]![draw]!).filter(value => !Number.isNaN(value))
+    const allDifferences = drawnRatios[a]!.map((ratio, draw) => ratio - drawnRatios[b]![draw]!)
+    const differences = allDifferences.filter(value => !Number.isNaN(value))
     if (differences.every(value => value === differences[0])) return unknown('the two do not differ')
-    const { low, high } = expandedInterval(differences, n / block, outside)
+    const { low, high } = expandedInterval(differences, n / block, outsideShare)
     return { ...figures, difference: ratioA - ratioB, low, high, reason: null }
   })
 }
@@ -247,8 +249,8 @@ function indexPairs(n: number): (readonly [a: number, b: number])[] {
 /** Resamples of each draw. The interval is the difference plus or minus a multiple of their deviation. */
 const RESAMPLES_A_DRAW = 99
 
-/** The verdict on each pair. One strategy is ahead where the interval and 95 % of the draws agree. */
-function withVerdicts(
+/** Adds the verdict to each difference. A strategy is ahead where the interval and 95 % of the draws agree. */
+function addVerdicts(
   differences: readonly Difference[],
   rivals: readonly Rival[],
   curves: readonly Curve[],
@@ -256,19 +258,19 @@ function withVerdicts(
 ): SharpeDifference[] {
   const pairs = indexPairs(names.length)
   const draws = Math.max(...rivals.map(({ equities }) => equities.length))
-  const signs = draws === 0 ? null : signsOfDraws(rivals, curves, { draws, seed, pairs })
+  const signsByDraw = draws === 0 ? null : signsOfDraws(rivals, curves, { draws, seed, pairs })
   return differences.map((difference, pair) => {
     const { low, high } = difference
     if (low === null || high === null) return { ...difference, verdict: null, agreement: null }
-    const sign = Number(low > 0) - Number(high < 0)
-    if (sign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
-    const agreement = signs === null ? null : mean(signs.map(signsOfDraw => Number(signsOfDraw[pair] === sign)))
+    const intervalSign = Number(low > 0) - Number(high < 0)
+    if (intervalSign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
+    const agreement = signsByDraw && mean(signsByDraw.map(signs => Number(signs[pair] === intervalSign)))
     if (agreement !== null && agreement < AGREEMENT) return { ...difference, verdict: DEPENDS_ON_DRAW, agreement }
-    return { ...difference, verdict: sign > 0 ? 'a is ahead' : 'b is ahead', agreement }
+    return { ...difference, verdict: intervalSign > 0 ? 'a is ahead' : 'b is ahead', agreement }
   })
 }
 
-/** Whether the best strategy is ahead of all others; the weakest comparison decides. */
+/** Whether the best strategy is ahead of all others; the weakest comparison decides. @param best its name, or null */
 function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
   const ofBest = differences.filter(({ a, b }) => a === best || b === best)
   const verdicts = ofBest.map(({ verdict }) => verdict).filter(verdict => verdict !== null)
@@ -307,10 +309,10 @@ function signsOfDraws(
     return pairs.map(([a, b]) => {
       const { ratio: ratioA, resampled: resampledA } = ratios[a]!
       const { ratio: ratioB, resampled: resampledB } = ratios[b]!
-      const spread = deviation(resampledA.map((value, i) => value - resampledB[i]!))
-      if (ratioA === null || ratioB === null || spread === null) return 0
+      const resampleDeviation = deviation(resampledA.map((value, i) => value - resampledB[i]!))
+      if (ratioA === null || ratioB === null || resampleDeviation === null) return 0
       const difference = ratioA - ratioB
-      return Math.abs(difference) > criticalZ * spread ? Math.sign(difference) : 0
+      return Math.abs(difference) > criticalZ * resampleDeviation ? Math.sign(difference) : 0
     })
   })
 }
@@ -346,13 +348,13 @@ function warningsOf(
   least: number,
 ): Warning[] {
   const few = figures.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
-  const cut = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
+  const shortened = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
   return [
     ['nothing', days.length < 3 && `the strategies have ${FEW_DAYS_WORDS[days.length]} in common`],
     ['few', few.length > 0 && `fewer than ${least} closed trades say little: ${few.join(', ')}`],
-    ['left_out', cut.length > 0 && `days that not all of them have are left out of ${cut.join(', ')}`],
+    ['left_out', shortened.length > 0 && `days that not all of them have are left out of ${shortened.join(', ')}`],
     ['settings', judged.length > 0 && `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`],
     ['settings', rates.size > 1 && 'the risk-free rates of the strategies differ: each Sharpe ratio is above its own'],
   ]

@@ -21,7 +21,6 @@ interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
   days: Int32Array
 }
 
-/** The curve of a strategy and its days, for a comparison. */
 export interface ComparedCurve {
   timeframe: Timeframe
   days: Int32Array
@@ -32,7 +31,7 @@ type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
 
 /**
  * Buy and hold over a calendar, without costs, start 1. Each ticker gets equal money at the close of its first bar in
- * the calendar; before that, and after a delisting, it is cash.
+ * the calendar; before that, and after a delisting, it is cash. `exposed` counts the days with any ticker held.
  */
 export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
   const equity = new Float64Array(calendar.length)
@@ -44,9 +43,9 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
     const { days, close } = series
     let bar = countBelow(days, calendar[0] ?? 0)
     const firstClose = close[bar] ?? Number.NaN
-    const ends = delisting?.day ?? Number.POSITIVE_INFINITY
+    const endDay = delisting?.day ?? Number.POSITIVE_INFINITY
     if (bar < days.length) traded += money
-    if (bar < days.length && ends <= calendar.at(-1)!) traded += (money * delisting!.price) / firstClose
+    if (bar < days.length && endDay <= calendar.at(-1)!) traded += (money * delisting!.price) / firstClose
     for (let index = 0; index < calendar.length; index++) {
       const day = calendar[index]!
       if (bar === days.length || day < days[bar]!) {
@@ -54,15 +53,15 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
         continue
       }
       while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
-      const value = (money * (day < ends ? close[bar]! : delisting!.price)) / firstClose
-      if (day < ends) held[index] = 1
-      if (day < ends) invested[index]! += value
+      const value = (money * (day < endDay ? close[bar]! : delisting!.price)) / firstClose
+      if (day < endDay) held[index] = 1
+      if (day < endDay) invested[index]! += value
       equity[index]! += value
     }
   }
-  const shares = invested.map((value, index) => value / equity[index]!)
+  const investedShares = invested.map((value, index) => value / equity[index]!)
   const exposed = held.reduce((sum, isHeld) => sum + isHeld, 0)
-  return { days: calendar, equity, traded, exposed, invested: investedShare(shares), barsAYear }
+  return { days: calendar, equity, traded, exposed, invested: investedShare(investedShares), barsAYear }
 }
 
 /**
@@ -105,20 +104,20 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
   const { strategyReturns, heldReturns, bars, barsAYear } = onSharedBars(held, compared)
-  const free = freeRate(barsAYear, riskFree)
-  const excess = strategyReturns.map(value => value - free)
-  const market = heldReturns.map(value => value - free)
-  const isSound = strategyReturns.every(Number.isFinite) && heldReturns.every(Number.isFinite)
-  const line = isSound ? regression(excess, market) : null
-  const t = line === null ? null : alphaT(excess, market)
+  const freeReturn = freeRate(barsAYear, riskFree)
+  const excess = strategyReturns.map(value => value - freeReturn)
+  const market = heldReturns.map(value => value - freeReturn)
+  const areFinite = strategyReturns.every(Number.isFinite) && heldReturns.every(Number.isFinite)
+  const fit = areFinite ? regression(excess, market) : null
+  const t = fit === null ? null : alphaT(excess, market)
   const active = strategyReturns.map((value, i) => value - heldReturns[i]!)
-  const spread = deviation(active)
-  const information = isSound && spread ? (mean(active)! / spread) * Math.sqrt(barsAYear) : null
+  const trackingError = deviation(active)
+  const information = areFinite && trackingError ? (mean(active)! / trackingError) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
   let dataFault: string | null = null
-  if (!isSound) dataFault = 'one of the two fell to 0'
+  if (!areFinite) dataFault = 'one of the two fell to 0'
   else if (excess.length < 3) dataFault = 'the two have fewer than three returns in common'
-  if (line === null)
+  if (fit === null)
     for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = dataFault ?? 'one of the two does not vary'
   if (t === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
   if (information === null) reasons.information_ratio = dataFault ?? 'the two do not differ'
@@ -127,10 +126,10 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
     first: dateOf(held.days[0]),
     last: dateOf(held.days.at(-1)),
     statistics: equityStatistics({ ...held, start: 1, riskFree }),
-    alpha: line === null ? null : line.alpha * barsAYear,
+    alpha: fit === null ? null : fit.alpha * barsAYear,
     alpha_t: t,
-    beta: line?.beta ?? null,
-    correlation: line?.r ?? null,
+    beta: fit?.beta ?? null,
+    correlation: fit?.r ?? null,
     information_ratio: information,
     years: yearsOf({ ...held, start: 1 }),
     equity: equityOnDays(held, compared.days),

@@ -53,7 +53,7 @@ export function simulate(
   if (only !== null) return { ...only, draws: null }
   const figures: DrawFigures[] = []
   for (let draw = 0; draw < draws; draw++) {
-    const simulation = run(draw + 1, true)
+    const simulation = run(draw + 1, { isBrief: true })
     figures.push(figuresOfDraw(simulation))
     each?.(simulation, draw)
   }
@@ -61,22 +61,21 @@ export function simulate(
   return { ...run(drawn.shown), draws: drawn }
 }
 
-/** The runs of a strategy over a part. */
 export interface Runs {
   /** The only run, where the order of the signals is never open or drawn once; otherwise null. */
   only: Simulation | null
   /** Makes a draw, counted from 1. `isBrief` leaves out the skipped signals. */
-  run(draw: number, isBrief?: boolean): Simulation
+  run(draw: number, options?: { isBrief: boolean }): Simulation
 }
 
-/** Prepares the draws of a strategy, and makes its only run where there is nothing to draw. */
+/** Prepares the draws of a strategy. Without equal signals that compete (`tied`), it makes the only run at once. */
 export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
   const plan = planRuns({ strategy, members }, calendar, part)
-  const run: Runs['run'] = (draw, isBrief = false) => runOf(plan, Random.stream(strategy.seed, draw), isBrief)
+  const run: Runs['run'] = (draw, options) => runOf(plan, Random.stream(strategy.seed, draw), options)
   const { shuffle, order } = strategy.portfolio
   if (shuffle) return { only: run(1), run }
-  const first = runOf(plan, null)
-  return { only: first.tied === 0 || order === 'ticker' ? first : null, run }
+  const unshuffled = runOf(plan, null)
+  return { only: unshuffled.tied === 0 || order === 'ticker' ? unshuffled : null, run }
 }
 
 /** The figures of all draws as columns, and the draw that a result shows. */

@@ -163,7 +163,8 @@ export function verdictOnBest(
 }
 
 /**
- * Logs every cell as a trial. Deflates the Sharpe ratio of the best cell, and the ratio that 95 % of its draws exceed.
+ * Logs every cell as a trial, the best first: the log is about its first. Deflates the Sharpe ratio of the best cell,
+ * and the ratio that 95 % of its draws exceed.
  * @param cells over all their days
  * @param best null where no cell has a value
  */
@@ -176,17 +177,18 @@ async function deflateBest(
 ): Promise<Omit<BestResult, 'pbo'>> {
   const headline = best ?? 0
   const { statistics, returns, barsAYear, draws } = cells[headline]!
-  const sampleWith = (ratio: number | null): SharpeSample | null =>
+  const sharpeSample = (ratio: number | null): SharpeSample | null =>
     best === null ? null : sampleOf(ratio, returns, barsAYear)
   const headlineFirst = [headline, ...[...strategies.keys()].filter(cell => cell !== headline)]
   const tried = headlineFirst.map(cell => ({ strategy: strategies[cell]!, ...cells[cell]! }))
-  const deflated = await logAndDeflate(tried, sampleWith(statistics.sharpe), trials, {
+  const deflated = await logAndDeflate(tried, sharpeSample(statistics.sharpe), trials, {
     family: run.family,
     vocabularies: await vocabulariesOf(source),
     tests: testsTrial(validated, run),
   })
-  const low = sampleWith(draws?.sharpe.p05 ?? null)
-  const deflated_sharpe_p05 = low && deflatedSharpe({ ...low, trials: deflated.n, variance: deflated.variance })
+  const lowSample = sharpeSample(draws?.sharpe.p05 ?? null)
+  const { n, variance } = deflated
+  const deflated_sharpe_p05 = lowSample && deflatedSharpe({ ...lowSample, trials: n, variance })
   return { trials: deflated, deflated_sharpe_p05 }
 }
 
@@ -199,7 +201,7 @@ function gridData(ready: readonly Ready[], statistic: GridData['statistic'], rep
   return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
 }
 
-/** The cells as a result lists them. @param results of all cells over all their days */
+/** The cells as a result lists them. @param results of all cells over all their days, so that none lacks `whole` */
 function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
     const { value, whole } = results[i]!
@@ -319,8 +321,8 @@ function smoothnessOf(
     if (value === null || firstEqual[cell] !== cell) return []
     const neighbours = new Set(neighboursAt(axes, cell).map(neighbour => firstEqual[neighbour]!))
     neighbours.delete(cell)
-    const around = mean([...neighbours].flatMap(neighbour => values[neighbour] ?? []))
-    return around === null ? [] : [[value, around]]
+    const neighbourMean = mean([...neighbours].flatMap(neighbour => values[neighbour] ?? []))
+    return neighbourMean === null ? [] : [[value, neighbourMean]]
   })
   const cellValues = Float64Array.from(pairs, ([value]) => value)
   const neighbourMeans = Float64Array.from(pairs, ([, around]) => around)
@@ -368,9 +370,9 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
 
 /** Warns where cells begin or end on different days, because their tickers or conditions do. */
 function daysWarning(strategies: readonly Strategy[], cells: readonly FullCell[]): Warning {
-  const known = cells.filter(({ days }) => days.length > 0)
-  const firstDays = known.map(({ days }) => days[0]!)
-  const lastDays = known.map(({ days }) => days.at(-1)!)
+  const cellsWithDays = cells.filter(({ days }) => days.length > 0)
+  const firstDays = cellsWithDays.map(({ days }) => days[0]!)
+  const lastDays = cellsWithDays.map(({ days }) => days.at(-1)!)
   const begin = { from: Math.min(...firstDays), to: Math.max(...firstDays) }
   const end = { from: Math.min(...lastDays), to: Math.max(...lastDays) }
   // Where dates end the signals, each run continues until its own trades are closed.
@@ -398,12 +400,12 @@ function warningsOfBest(best: DrawnRun, statistics: EquityStatistics): Warning[]
 function trainingWarnings(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
   const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
   const undecided = parts.filter(({ chosen }) => chosen === null).length
-  const which = parts.length === 1 ? 'the part to choose on' : `${undecided} of ${parts.length} parts to choose on`
-  const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
-  return [['few', undecided > 0 && none], ...choiceWarnings(validation, run)]
+  const where = parts.length === 1 ? 'the part to choose on' : `${undecided} of ${parts.length} parts to choose on`
+  const noStatistic = `on ${where} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
+  return [['few', undecided > 0 && noStatistic], ...choiceWarnings(validation, run)]
 }
 
-/** The data of a grid. Cells that need the same data of their tickers share a list. */
+/** The data of a grid. Cells that need the same data of their tickers share a list: `list` is its index in `lists`. */
 export interface GridData {
   lists: readonly (readonly Member[])[]
   cells: readonly { strategy: Strategy; list: number }[]
@@ -415,13 +417,12 @@ export interface GridData {
   calendar: Int32Array
 }
 
-/** A cell over all its days, or over one part of the common calendar. */
+/** A cell to run over all its days, or over one part of the common calendar. */
 export interface CellTask {
   cell: number
   part: CalendarPart | null
 }
 
-/** A cell over all its days. */
 interface FullCell extends Figures {
   days: Int32Array
   returns: Float64Array
@@ -439,8 +440,8 @@ interface CellResult extends Score {
 }
 
 /**
- * Returns a function that runs a cell and computes the statistic of its run. For a part it also computes that of each
- * draw, for all days the other figures of the cell.
+ * Returns a function that runs a cell over all days or a part, and gives the statistic that compares cells. A part also
+ * has the statistic of each draw (`values`); a run over all days has the other figures of the cell.
  */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   const calendars = lists.map((): Int32Array | null => null)
@@ -448,17 +449,17 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
     const { strategy, list } = cells[cell]!
     const ready = { strategy, members: lists[list]! }
     if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
-    const measureOf = ({ statistics, trade_statistics }: Figures, { trades }: Pick<Simulation, 'trades'>) =>
+    const statisticOf = ({ statistics, trade_statistics }: Figures, { trades }: Pick<Simulation, 'trades'>) =>
       statistic === 't' ? tradesT(trades) : { ...statistics, ...trade_statistics }[statistic]
     const values: (number | null)[] = []
     const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
       draws: COMBINATION_DRAWS,
       each: (run, draw) => {
-        if (part !== null) values[draw] = measureOf(figuresOf(run), run)
+        if (part !== null) values[draw] = statisticOf(figuresOf(run), run)
       },
     })
     const figures = figuresOf(simulation)
-    const value = measureOf(figures, simulation)
+    const value = statisticOf(figures, simulation)
     if (part !== null) return { value, values, whole: null }
     const { days, sharpe } = strategyTrial(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))

@@ -54,7 +54,7 @@ export interface ExitEvent {
 
 /**
  * Loads strategies with the same tickers; each ticker is read once. Strategies that need the same data of a ticker
- * share a list. Throws NotFound, TierRestricted and Busy as the source does.
+ * share a list of members. Throws NotFound, TierRestricted and Busy as the source does.
  */
 export async function loadStrategies(
   source: PricedSource,
@@ -63,21 +63,21 @@ export async function loadStrategies(
 ): Promise<Ready[]> {
   const { tickers, timeframe } = strategies[0]!
   const keys = strategies.map(dataKey)
-  const sharedData = [...new Map(keys.map((key, i) => [key, strategies[i]!]))].map(([key, strategy]) => {
+  const datasets = [...new Map(keys.map((key, i) => [key, strategies[i]!]))].map(([key, strategy]) => {
     return { key, strategy, members: [] as Member[], context: null as ContextBands | null }
   })
-  let n = 0
+  let loaded = 0
   for await (const statesOfLag of statesByLag(source, strategies)) {
-    step(() => `${tickers[n]}  ${n + 1}/${tickers.length}`)
-    for (const data of sharedData) {
-      const { context } = data.strategy.entry
+    step(() => `${tickers[loaded]}  ${loaded + 1}/${tickers.length}`)
+    for (const dataset of datasets) {
+      const { context } = dataset.strategy.entry
       // Read late, so that an error of the ticker itself is reported first.
-      data.context ??= context && (await contextBandsOf(source, context, timeframe))
-      data.members.push(memberOf(statesOfLag.get(data.strategy.lag)!, data.strategy, data.context))
+      if (context !== null) dataset.context ??= await contextBandsOf(source, context, timeframe)
+      dataset.members.push(memberOf(statesOfLag.get(dataset.strategy.lag)!, dataset.strategy, dataset.context))
     }
-    n++
+    loaded++
   }
-  const membersByKey = new Map(sharedData.map(({ key, members }) => [key, markEndedTickers(members)]))
+  const membersByKey = new Map(datasets.map(({ key, members }) => [key, markEndedTickers(members)]))
   return strategies.map((strategy, i) => ({ strategy, members: membersByKey.get(keys[i]!)! }))
 }
 
@@ -167,9 +167,9 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
   const statesOf = (field: string): States => allStates.find(states => states.field === field)!
   const states = statesOf(entry.field)
   const { high, low, close } = prices.series
-  const range = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
-  const truths = entry.when === undefined ? null : statesOf(entry.when).codes
-  const signals = signalsIn(prices, states, eventsFilter(strategy), context, truths)
+  const atrByBar = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
+  const conditionTruths = entry.when === undefined ? null : statesOf(entry.when).codes
+  const signals = signalsIn(prices, states, eventsFilter(strategy), context, conditionTruths)
   const ends: { why: ExitEvent['why']; bars: Int32Array }[] = []
   if (exit.leave) ends.push({ why: 'leave', bars: states.bars })
   if (exit.on !== null) ends.push({ why: 'on', bars: entriesInto(statesOf(exit.on.field), exit.on.bands) })
@@ -177,7 +177,7 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
   return {
     ticker: prices.ticker,
     prices,
-    bars: { ...prices.series, atr: range, delisting: prices.delisting, hasEnded: false },
+    bars: { ...prices.series, atr: atrByBar, delisting: prices.delisting, hasEnded: false },
     states,
     signals,
     ...ranksOf(strategy, prices, statesOf, signals),

@@ -69,7 +69,7 @@ export function planRuns(
  * @param random shuffles the equal signals of a day; without it they stay in order of ticker
  * @param isBrief lists no skipped signals, which saves the sizes of those without a place
  */
-export function runOf(plan: Plan, random: Random | null, isBrief = false): Simulation {
+export function runOf(plan: Plan, random: Random | null, { isBrief } = { isBrief: false }): Simulation {
   const { from, to } = plan.part
   const run = new Run(plan, random, isBrief)
   let index = from
@@ -166,7 +166,7 @@ class Run {
   resultUpTo(end: number): Simulation {
     const count = end - this.#part.from
     const { days, equity, value, positions, exposure } = this.#result
-    const waiting = this.#candidates.unfilled.filter(candidate => this.#isFree(candidate)).length
+    const waiting = this.#candidates.unfilled.filter(candidate => this.#isOutsideTrades(candidate)).length
     if (this.#endsEarly) this.#result.purged += waiting
     else this.#result.pending = waiting
     return {
@@ -206,7 +206,7 @@ class Run {
   }
 
   /** Whether a candidate falls into no earlier trade of its ticker. */
-  #isFree(candidate: number): boolean {
+  #isOutsideTrades(candidate: number): boolean {
     const { memberOf, signalOf } = this.#candidates
     return signalOf[candidate]! >= this.#nextSignal[memberOf[candidate]!]!
   }
@@ -237,7 +237,7 @@ class Run {
     const { byFillDay, fillDayStarts } = this.#candidates
     let n = 0
     for (let at = fillDayStarts[index]!; at < fillDayStarts[index + 1]!; at++)
-      if (this.#isFree(byFillDay[at]!)) this.#buffer[n++] = byFillDay[at]!
+      if (this.#isOutsideTrades(byFillDay[at]!)) this.#buffer[n++] = byFillDay[at]!
     if (n === 0) return NO_CANDIDATES
     const candidates = this.#buffer.subarray(0, n)
     if (this.#order !== null) candidates.sort(this.#order)
@@ -245,17 +245,17 @@ class Run {
     return candidates
   }
 
-  /** Trades a candidate if there is money and a position slot for it, and records the outcome. */
+  /** Trades a candidate if there is money and a position slot for it, and its trade ends within the part. */
   #tryCandidate(candidate: number): SignalOutcome {
     const { strategy, members } = this.#result
     const memberIndex = this.#candidates.memberOf[candidate]!
     const signalIndex = this.#candidates.signalOf[candidate]!
     // Only a part that ends early needs the end of a trade before its size.
-    const ahead = this.#endsEarly ? this.#pathOf(candidate) : null
-    if (ahead !== null && this.#exitIndex(memberIndex, ahead.end) >= this.#part.to) {
+    const earlyPath = this.#endsEarly ? this.#pathOf(candidate) : null
+    if (earlyPath !== null && this.#exitIndex(memberIndex, earlyPath.end) >= this.#part.to) {
       this.#result.purged++
       // A purged trade still blocks later signals: its late end must not let them in.
-      this.#blockSignals(memberIndex, signalIndex, ahead.next)
+      this.#blockSignals(memberIndex, signalIndex, earlyPath.next)
       return 'purged'
     }
     if (this.#isBrief && this.#isFull) return 'no_place'
@@ -266,7 +266,7 @@ class Run {
       this.#recordSkip(member, signalIndex, size)
       return size
     }
-    const path = ahead ?? this.#pathOf(candidate)
+    const path = earlyPath ?? this.#pathOf(candidate)
     const taken = takenTrade(member, strategy, signalIndex, path.end, size)
     this.#cash -= size.invested
     this.#result.traded += size.shares * taken.entry
@@ -290,7 +290,7 @@ class Run {
   }
 
   /**
-   * Makes the signals during a trade no entries, unless trades may overlap. They are counted as skipped or as extending it.
+   * Skips the signals during a trade, or counts them as extending it. Does nothing where trades may overlap.
    * @param index the trade's own signal
    * @param next the first signal after the trade
    */
@@ -425,17 +425,17 @@ class Positions {
   mark(index: number, day: number): { worth: number; gross: number } {
     let worth = 0
     let gross = 0
-    let kept = 0
+    let stillOpen = 0
     for (const position of this.#open) {
       if (position.isOver) continue
-      this.#open[kept++] = position
+      this.#open[stillOpen++] = position
       const { taken, calendarIndices } = position
       while (position.bar + 1 < calendarIndices.length && calendarIndices[position.bar + 1]! <= index) position.bar++
       position.price = taken.member.bars.close[position.bar]!
       worth += openValue(this.#strategy, taken, position.price, day)
       gross += taken.shares * position.price
     }
-    this.#open.length = kept
+    this.#open.length = stillOpen
     return { worth, gross }
   }
 }

@@ -184,9 +184,10 @@ function movedSignals(
 }
 
 /**
- * The mean net return and its error after each move.
+ * The mean net return of all signals and its error, one for each move.
  * @param signals in order of their days
  * @param moves number of moves
+ * @param longest bars of the longest trade; the error counts correlations up to this distance
  * @param buffer one number a move and day; all draws share it, because a new one would take longer than the sums
  */
 function meanAfterEachMove(
@@ -198,16 +199,16 @@ function meanAfterEachMove(
   const signalDays = Int32Array.from(new Set(signals.map(({ dayIndex }) => dayIndex)))
   const sums = buffer.subarray(0, signalDays.length * moves).fill(0)
   const counts = new Float64Array(signalDays.length)
-  const missed: number[] = []
+  const missingSums: number[] = []
   let day = 0
   for (const { dayIndex, nets, missing } of signals) {
     if (signalDays[day] !== dayIndex) day++
     counts[day]!++
     const from = day * moves
     for (let move = 0; move < moves; move++) sums[from + move]! += nets[move]!
-    for (const move of missing) missed.push(from + move)
+    for (const move of missing) missingSums.push(from + move)
   }
-  return ratioErrors(signalDays, sums, counts, missed, longest)
+  return ratioErrors(signalDays, sums, counts, missingSums, longest)
 }
 
 /**
@@ -248,7 +249,7 @@ function bandDaysOf(closed: readonly TakenTrade[]): Int32Array {
   return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
-/** The trades by ticker and signal, ascending, so that sums do not depend on the order of the trades. */
+/** The closed trades by ticker, then by signal, ascending: their sums do not depend on the order of the trades. */
 function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calendar: Int32Array): MovableTrades[] {
   const byMember = Map.groupBy(closed, ({ member }) => member)
   const members = [...byMember.keys()].sort((a, b) => (a.ticker < b.ticker ? -1 : 1))
@@ -316,7 +317,7 @@ function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array)
  * Returns a function that moves all trades by a number of days, and gives the mean net return of those that still make a
  * trade, with its error. Each trade counts on the day of its own signal.
  * @param days number of days of the calendar
- * @param longest bars of the longest trade; the error counts correlations up to this distance
+ * @param longest as in meanAfterEachMove()
  */
 function shiftTrades(movable: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
   const sums = new Float64Array(days)

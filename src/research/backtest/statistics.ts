@@ -315,7 +315,7 @@ function lacksManyDays({ prices }: Pick<Member, 'prices'>, calendar: Int32Array)
 /** Number of the deepest falls that are listed. */
 const LISTED_DRAWDOWNS = 5
 
-/** The data for the statistics of a simulation. */
+/** The equity curve of a simulation. */
 export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
   const { portfolio, risk_free: riskFree } = strategy
   const invested = investedShare(exposure)
@@ -350,14 +350,14 @@ export function equityPoints({ days, equity, value, positions }: Simulation, cur
 function rollingYear(curve: Curve): Pick<EquityPoint, 'rolling_sharpe' | 'rolling_volatility'>[] {
   const { equity, barsAYear, riskFree } = curve
   const returns = returnsOf(curve)
-  const year = Math.round(barsAYear)
-  const ruin = equity.findIndex(value => value <= 0)
+  const barsInYear = Math.round(barsAYear)
+  const ruinBar = equity.findIndex(value => value <= 0)
   return Array.from(equity, (_, bar) => {
-    if (bar < year || (ruin >= 0 && bar >= ruin)) return { rolling_sharpe: null, rolling_volatility: null }
-    const last = returns.subarray(bar - year, bar)
-    const spread = deviation(last)
+    if (bar < barsInYear || (ruinBar >= 0 && bar >= ruinBar)) return { rolling_sharpe: null, rolling_volatility: null }
+    const lastYear = returns.subarray(bar - barsInYear, bar)
+    const spread = deviation(lastYear)
     return {
-      rolling_sharpe: sharpe(last, barsAYear, riskFree),
+      rolling_sharpe: sharpe(lastYear, barsAYear, riskFree),
       rolling_volatility: spread === null ? null : spread * Math.sqrt(barsAYear),
     }
   })
@@ -365,13 +365,13 @@ function rollingYear(curve: Curve): Pick<EquityPoint, 'rolling_sharpe' | 'rollin
 
 /** Return of each calendar year of a curve, from the previous close, and its deepest fall from a high of the year. */
 export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Curve, 'equity' | 'start'>): Year[] {
-  const firsts = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
-  return firsts.map((first, i) => {
-    const before = first === 0 ? start : equity[first - 1]!
-    const values = Float64Array.from([before, ...equity.subarray(first, firsts[i + 1])])
+  const firstBars = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
+  return firstBars.map((firstBar, i) => {
+    const before = firstBar === 0 ? start : equity[firstBar - 1]!
+    const values = Float64Array.from([before, ...equity.subarray(firstBar, firstBars[i + 1])])
     const isSound = values.every(value => value > 0)
     return {
-      year: yearOf(days[first]!),
+      year: yearOf(days[firstBar]!),
       return: before > 0 ? values.at(-1)! / before - 1 : null,
       max_drawdown: isSound ? drawdowns(values).maximum : null,
     }

@@ -5,7 +5,6 @@ import type { Ready } from './members.js'
 import { entryTest, longestTradeBars } from './random-entry.js'
 import type { EntryRank } from './verdict.js'
 
-/** The data of the draws of a strategy. */
 export interface DrawsData extends Ready {
   /** Whether each draw is compared with random entries. */
   isTested: boolean
@@ -23,7 +22,7 @@ interface TestedDraw {
 export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(data)): (draw: number) => TestedDraw {
   const test = data.isTested ? entryTest(data, data.longest) : null
   return draw => {
-    const simulation = runs.run(draw, true)
+    const simulation = runs.run(draw, { isBrief: true })
     return { figures: figuresOfDraw(simulation), rank: test === null ? null : test(simulation.trades) }
   }
 }
@@ -40,7 +39,8 @@ export async function testedRun(
 ): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
   const runs = runsOf(ready)
   if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
-  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestTradeBars(runs.run(1, true).trades) }
+  const firstDraw = runs.run(1, { isBrief: true })
+  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestTradeBars(firstDraw.trades) }
   const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)
   const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
   const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }

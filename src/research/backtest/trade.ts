@@ -129,30 +129,30 @@ function firstHit(
   exitAtOpen: number | null,
 ): TradeEnd | null {
   const { exit, fill, side } = rules
-  // Prices of a short are compared with reversed signs.
-  const s = side === 'long' ? 1 : -1
+  // The sign reverses the comparisons for a short.
+  const sign = side === 'long' ? 1 : -1
   const better = side === 'long' ? bars.high : bars.low
   const worse = side === 'long' ? bars.low : bars.high
   const entry = entryPrice(bars, fill, signal)
   const from = entryBar(fill, signal)
   const atr = bars.atr === null ? Number.NaN : bars.atr[signal]!
-  const stop = exit.stop === null ? -s * Number.POSITIVE_INFINITY : priceAtDistance(entry, -s, exit.stop, atr)
-  const target = exit.target === null ? s * Number.POSITIVE_INFINITY : priceAtDistance(entry, s, exit.target, atr)
+  const stop = exit.stop === null ? -sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, -sign, exit.stop, atr)
+  const target = exit.target === null ? sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, sign, exit.target, atr)
   let best = entry
   for (let t = fill === 'next-open' ? from : from + 1; t <= last; t++) {
-    const trail = exit.trailing === null ? stop : priceAtDistance(best, -s, exit.trailing, atr)
-    const isTrailing = exit.trailing !== null && s * trail > s * stop
+    const trail = exit.trailing === null ? stop : priceAtDistance(best, -sign, exit.trailing, atr)
+    const isTrailing = exit.trailing !== null && sign * trail > sign * stop
     const level = isTrailing ? trail : stop
     const why = isTrailing ? 'trailing' : 'stop'
     if (t > from) {
       const open = bars.open[t]!
-      if (s * open <= s * level) return endAt(why, bars, t, open, true)
-      if (s * open >= s * target) return endAt('target', bars, t, open, true)
+      if (sign * open <= sign * level) return endAt(why, bars, t, open, true)
+      if (sign * open >= sign * target) return endAt('target', bars, t, open, true)
     }
     if (t === exitAtOpen) return null
-    if (s * worse[t]! <= s * level) return { ...endAt(why, bars, t, level), stop: level, target }
-    if (s * better[t]! >= s * target) return { ...endAt('target', bars, t, target), stop: level, target }
-    if (s * better[t]! > s * best) best = better[t]!
+    if (sign * worse[t]! <= sign * level) return { ...endAt(why, bars, t, level), stop: level, target }
+    if (sign * better[t]! >= sign * target) return { ...endAt('target', bars, t, target), stop: level, target }
+    if (sign * better[t]! > sign * best) best = better[t]!
   }
   return null
 }
@@ -208,7 +208,7 @@ export function tradePath(
   return { end, next }
 }
 
-/** Value of an open position at a price; borrow has accrued up to the day. */
+/** Value of an open position at a price. A short one has its invested money, its profit, and borrow paid up to the day. */
 export function openValue(strategy: Strategy, taken: TakenTrade, price: number, day: number): number {
   const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price
@@ -291,13 +291,13 @@ export function netReturn(costs: Costs, fills: Fills): number {
 
 /** Cost a side, a fraction, at which the mean net return is 0. Null where even without cost it is not above 0. */
 export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | null {
-  const total = (c: number): number => trades.reduce((sum, fills) => sum + netReturnAtCost(c, costs, fills), 0)
-  if (!(total(0) > 0)) return null
+  const totalAtCost = (c: number): number => trades.reduce((sum, fills) => sum + netReturnAtCost(c, costs, fills), 0)
+  if (!(totalAtCost(0) > 0)) return null
   let low = 0
   let high = 1
   for (let i = 0; i < HALVINGS; i++) {
     const middle = (low + high) / 2
-    if (total(middle) > 0) low = middle
+    if (totalAtCost(middle) > 0) low = middle
     else high = middle
   }
   return (low + high) / 2

@@ -93,8 +93,8 @@ export async function logAndDeflate(
   const trialsToLog = tests === null || tests.p === null ? distinct : [...distinct, headline]
   await trials?.note('strategy', trialsToLog)
   const loggedStrategies = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
-  const deflatedBy = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
-  const ratios = deflatedBy.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
+  const deflatingTrials = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
+  const ratios = deflatingTrials.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
   // The comparison with the log corrects p, so it takes only trials with one.
   const tested = trialsToLog.filter(({ p }) => p !== null)
   const comparison = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
@@ -102,7 +102,7 @@ export async function logAndDeflate(
     run: distinct.length,
     ledger: loggedStrategies?.length ?? null,
     family: family ?? 'run',
-    n: deflatedBy.length,
+    n: deflatingTrials.length,
     variance: variance(ratios),
     log: comparison?.log ?? null,
     log_q: comparison?.q.get(headline.hash) ?? null,
@@ -146,6 +146,7 @@ function trialOfTests({ parts, first, last, p }: TestsTrial, strategies: readonl
   const headline = strategies[0]!
   const range = [first, last]
   const choice = strategies.length === 1 ? '' : ` of ${strategies.length} strategies`
+  // Without its dates, which are those of all days.
   const rules = headline.spec.replace(/; [^;]*$/, '')
   return {
     hash: hashOf({ kind: 'tests', parts, strategies: strategies.map(({ hash }) => hash).sort(), range }),

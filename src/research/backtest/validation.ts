@@ -92,11 +92,11 @@ export function validate(
   for (const [i, { name, train, test }] of folds.entries()) {
     const training = choices === undefined ? candidates.map(strategy => runPart(strategy, calendar, train)) : null
     const { candidate, agreement } = choices?.[i] ?? choiceOf(trainingScores(training!))
-    const index = candidate ?? 0
-    const trained = training?.[index] ?? runPart(candidates[index]!, calendar, train)
+    const tradedIndex = candidate ?? 0
+    const trained = training?.[tradedIndex] ?? runPart(candidates[tradedIndex]!, calendar, train)
     // The last part continues until its own trades are closed.
     const testPart = test.to === days ? { ...test, to: calendar.length } : test
-    const tested = runPart(candidates[index]!, calendar, testPart)
+    const tested = runPart(candidates[tradedIndex]!, calendar, testPart)
     const chosen = candidate === null ? null : (names[candidate] ?? null)
     parts.push({ name, role: 'train', chosen, agreement, ...partStatistics(trained) })
     parts.push({ name, role: 'test', chosen, agreement, ...partStatistics(tested) })
@@ -161,7 +161,6 @@ function trainingScores(candidates: readonly PartRun[]): Score[] {
   })
 }
 
-/** Runs a strategy over a part of the calendar. */
 function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
@@ -204,7 +203,7 @@ function joinTests(
   }))
   const statistics = joinedStatistics(curves, { barsAYear, riskFree })
   const holding = joinedStatistics(held, { barsAYear, riskFree })
-  const { random_entry, ...chance } = testsAgainstChance(tests, reps)
+  const { random_entry, ...entryEvidence } = testsAgainstChance(tests, reps)
   const returns = testReturnsByDraw(tests)
   const test = {
     statistics,
@@ -215,7 +214,7 @@ function joinTests(
     draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
   }
   const evidence = {
-    ...chance,
+    ...entryEvidence,
     random_entry,
     total: statistics.total_return,
     holding: holding.total_return,
@@ -251,15 +250,15 @@ function testsAgainstChance(
   reps: number,
 ): Pick<Evidence, 'random_entry' | 'trades' | 'ranks'> {
   const days = unionCalendar(tests.map(({ simulation }) => simulation.days))
-  const shown = tradesByStrategy(tests)
-  const trades = shown.flatMap(({ trades }) =>
+  const shownTrades = tradesByStrategy(tests)
+  const trades = shownTrades.flatMap(({ trades }) =>
     trades.map(({ member, entryBar, end }) => ({
       exit: end.why,
       entry_date: formatDay(member.bars.days[entryBar]!),
       exit_date: formatDay(end.day),
     })),
   )
-  const random_entry = randomEntryOf(shown, reps, days)
+  const random_entry = randomEntryOf(shownTrades, reps, days)
   const isSignificant = random_entry.p !== null && random_entry.p < LEVEL
   const ranks: (EntryRank | null)[] = []
   // Only a finding can depend on the draw.
@@ -345,7 +344,7 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   }
 }
 
-/** Random streams of other purposes have other numbers. */
+/** Each purpose has a random stream of its own number. */
 const MONTE_CARLO_STREAM = 3
 
 const NO_INTERVAL: Interval = { low: null, median: null, high: null }
@@ -368,12 +367,12 @@ function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn
   let value = 1
   let high = 1
   let maxDrawdown = 0
-  let kept = 1
+  let nextKept = 1
   for (let i = 0; i < drawn.length; i++) {
     value *= 1 + returns[drawn[i]!]!
     if (value > high) high = value
     else if (value / high - 1 < maxDrawdown) maxDrawdown = value / high - 1
-    if (i + 1 === bars[kept]) values[kept++] = value
+    if (i + 1 === bars[nextKept]) values[nextKept++] = value
   }
   const cagr = value ** (barsAYear / drawn.length) - 1
   return { values, maxDrawdown, cagr, sharpe: drawnSharpe(returns, drawn, barsAYear, riskFree) }

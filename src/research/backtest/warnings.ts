@@ -102,13 +102,13 @@ function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warni
   const { max_positions, whole_shares } = strategy.portfolio
   const usable = usableSlots(strategy, members.length)
   const withoutSlot = signals.skipped.no_place ?? 0
-  const isMuch = withoutSlot >= signals.total * MANY_SHARE && withoutSlot > 0
+  const areMany = withoutSlot >= signals.total * MANY_SHARE && withoutSlot > 0
   const choice = ranking === null ? `, ${choiceInWords(simulation)}` : rankChoiceInWords(ranking)
   const slotless = `${formatInteger(withoutSlot)} of ${counted(signals.total, 'signal')} found no place${choice}`
   const noSize = whole_shares ? NO_WHOLE_SHARE_WORDS : NO_SIZE_WORDS
   return [
     ['partial', usable !== null && idleSlotsInWords(usable, max_positions)],
-    ['partial', isMuch && slotless],
+    ['partial', areMany && slotless],
     ...rankWarnings(simulation, ranking),
     ['partial', 'no_size' in signals.skipped && `some signals bought nothing: ${noSize}`],
   ]
@@ -144,17 +144,17 @@ function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: Traded['r
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
-  const read = readRank(rank)
+  const parsedRank = readRank(rank)
   let ties = draws === null ? 'the order of tickers' : 'a random choice'
   if (portfolio.shuffle) ties = `seed ${seed}`
-  const equal = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
-  const none = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
-  const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(read, prices.series, signals.bars))
+  const tiesSentence = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
+  const unrankedSentence = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
+  const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(parsedRank, prices.series, signals.bars))
   return [
     ['settings', contested === 0 && RANK_DECIDED_NOTHING],
     ['flattering', isOfLevels && RANK_OF_LEVELS],
-    ['partial', tied > 0 && equal],
-    ['partial', without > 0 && none],
+    ['partial', tied > 0 && tiesSentence],
+    ['partial', without > 0 && unrankedSentence],
   ]
 }
 
@@ -184,14 +184,14 @@ function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics 
   const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
-  const whole = total === null ? 'the total return' : `the total return of ${signedPercent(total)}`
-  const earned = `${whole} contains ${signedPercent(interest.of_capital)} of the capital that is interest on cash`
+  const totalInWords = total === null ? 'the total return' : `the total return of ${signedPercent(total)}`
+  const earned = `${totalInWords} contains ${signedPercent(interest.of_capital)} of the capital that is interest on cash`
   const aboveRate = `the Sharpe ratio asks for no more than ${percent(risk_free)} a year`
-  const rf = `an rf of ${percent(portfolio.cash_rate, '')} counts the excess over it`
+  const advice = `an rf of ${percent(portfolio.cash_rate, '')} counts the excess over it`
   return [
     ['flattering', isFree && 'no costs: real trades cost something'],
     ['settings', side === 'long' && costs.borrow > 0 && 'borrow is paid on shorts; these are long trades'],
-    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${aboveRate}: ${rf}`],
+    ['flattering', portfolio.cash_rate > risk_free && interest.money > 0 && `${earned}, and ${aboveRate}: ${advice}`],
     ['impossible', !equity.every(value => value > 0) && 'the equity fell to 0 or below: the strategy was ruined'],
   ]
 }
@@ -207,13 +207,12 @@ function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Wa
     ...benchmarks.map(({ name, first, last }): Warning => {
       if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
       const isShort = parseDay(first)! - days[0]! > WEEK_DAYS || days.at(-1)! - parseDay(last)! > WEEK_DAYS
-      const own = `${name} has bars from ${first} to ${last} only, and is measured over those`
-      return ['left_out', isShort && `${own}: not over the dates of the strategy`]
+      const datesOfBenchmark = `${name} has bars from ${first} to ${last} only, and is measured over those`
+      return ['left_out', isShort && `${datesOfBenchmark}: not over the dates of the strategy`]
     }),
   ]
 }
 
-/** The warning about prices that exclude dividends. */
 export function dividendWarning(members: readonly Member[]): Warning {
   const raw = members.filter(({ prices }) => excludesDividends(prices))
   return ['prices', raw.length > 0 && `prices of ${tickersInWords(raw)} are not adjusted for dividends`]
@@ -232,12 +231,12 @@ export function choiceWarnings(validation: Validation | null, { min_trades }: Ru
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
-  const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
+  const fewHave = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
   const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
-  const where = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
+  const openParts = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
   return [
-    ['few', few > 0 && `${which} fewer than ${min_trades} trades of the chosen combinations: chance chooses there`],
-    ['few', open > 0 && `on ${where} the choice ${DEPENDS_ON_DRAW}`],
+    ['few', few > 0 && `${fewHave} fewer than ${min_trades} trades of the chosen combinations: chance chooses there`],
+    ['few', open > 0 && `on ${openParts} the choice ${DEPENDS_ON_DRAW}`],
   ]
 }
 
