@@ -8,8 +8,8 @@ import { type Fold, rollingFolds } from '../core/statistics/folds.js'
  */
 
 /**
- * The index of the first bar from a date on. Before it there must be more than `embargo` bars.
- * Throws InvalidParameter otherwise.
+ * The index of the first bar from a date on. Throws InvalidParameter where there is none, or where no more than
+ * `embargo` bars come before it.
  */
 export function splitIndex(calendar: Int32Array, date: string, embargo = 0): number {
   const day = parseDay(date)
@@ -24,7 +24,7 @@ export function splitIndex(calendar: Int32Array, date: string, embargo = 0): num
   throw invalid('not_allowed', { param: 'split', value: date, allowed })
 }
 
-/** At least one fold. Throws InvalidParameter where the bars leave none to test on. */
+/** The folds of a walk-forward, at least one. Throws InvalidParameter where the bars leave none to test on. */
 export function walkForwardFolds(bars: number, walkForward: WalkForward): Fold[] {
   const folds = rollingFolds(bars, walkForward)
   if (folds.length > 0) return folds

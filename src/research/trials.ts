@@ -138,29 +138,27 @@ export async function noteAndCompare(
   return { ...compareWithLog(runTrials, logTrials, family), countOfKind: ofKind }
 }
 
-/** @param logTrials all trials of the log; the run's own values replace those of the same hash */
+/** Corrects the p of a run as noteAndCompare() does. @param logTrials whole log; the run replaces trials of its hashes */
 export function compareWithLog(
   runTrials: readonly Trial[],
   logTrials: readonly Trial[],
   family: Family,
 ): Omit<RunInLog, 'countOfKind'> {
-  const mine = new Map(runTrials.map(trial => [trial.hash, trial]))
-  // A run without a test leaves the p that an earlier test gave its trials.
-  for (const trial of logTrials) if (mine.get(trial.hash)?.test === null) mine.set(trial.hash, trial)
-  const ranges = [
-    ...new Map(
-      runTrials.map(({ asked: question }) => [
-        `${question!.timeframe} ${question!.first} ${question!.last}`,
-        question!,
-      ]),
-    ).values(),
-  ]
+  const ownTrials = new Map(runTrials.map(trial => [trial.hash, trial]))
+  // A run without a test keeps the p that an earlier test gave its trials.
+  for (const trial of logTrials) if (ownTrials.get(trial.hash)?.test === null) ownTrials.set(trial.hash, trial)
+  const questions = runTrials.map(trial => trial.asked!)
+  const questionByRange = new Map(questions.map(asked => [`${asked.timeframe} ${asked.first} ${asked.last}`, asked]))
+  const ranges = [...questionByRange.values()]
   const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
-  const others = logTrials.filter(trial => !mine.has(trial.hash) && sharesAny(trial.asked))
-  const all = [...mine.values(), ...others]
-  const corrected = benjaminiHochberg(all.map(trial => presentP(trial) ?? 1))
-  const q = new Map([...mine.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]))
-  const log = { family, ...countsOf(all), expected: all.length * LEVEL }
+  const others = logTrials.filter(trial => !ownTrials.has(trial.hash) && sharesAny(trial.asked))
+  const allTrials = [...ownTrials.values(), ...others]
+  const corrected = benjaminiHochberg(allTrials.map(trial => presentP(trial) ?? 1))
+  // The run's own trials come first.
+  const q = new Map(
+    [...ownTrials.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]),
+  )
+  const log = { family, ...countsOf(allTrials), expected: allTrials.length * LEVEL }
   return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
 }
 
@@ -235,12 +233,12 @@ export async function withCountedTrials<Found extends { warnings: string[] }>(
   run: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
   if (trials === null) return run(null)
-  const patient = new FallbackTrials(trials)
-  const found = await run(patient)
-  if (patient.failure === null) return found
+  const fallback = new FallbackTrials(trials)
+  const result = await run(fallback)
+  if (fallback.failure === null) return result
   return {
-    ...found,
-    warnings: [...found.warnings, `this run is not noted in the ledger of trials: ${patient.failure}`],
+    ...result,
+    warnings: [...result.warnings, `this run is not noted in the ledger of trials: ${fallback.failure}`],
   }
 }
 
@@ -274,7 +272,7 @@ class FallbackTrials implements Trials {
     }
     const written = this.failure === null ? this.#ledger.of(kind, since) : this.#ledger.of(kind, since).catch(() => [])
     for (const trial of await written) addIfNew(trial)
-    for (const one of this.#unwritten) if (one.kind === kind) addIfNew(one.trial)
+    for (const unwritten of this.#unwritten) if (unwritten.kind === kind) addIfNew(unwritten.trial)
     return [...known.values()]
   }
 

@@ -69,7 +69,6 @@ export interface ScreenMatch {
   tally?: Pick<TallyGroup, 'events' | 'windows'>
 }
 
-/** Progress messages. */
 interface ScreenOptions {
   step?: (text: () => string) => void
 }
@@ -77,7 +76,10 @@ interface ScreenOptions {
 /** Days after which a last bar says nothing about today. */
 const MAX_AGE_DAYS = 7
 
-/** Checks the last final bar of each ticker. Throws TierRestricted, NotFound, and InvalidParameter for no ticker. */
+/**
+ * The tickers whose condition holds on their last final bar, or became true lately. Tickers with an old last bar are only
+ * counted (`stale`). Throws TierRestricted, NotFound, and InvalidParameter for no ticker.
+ */
 export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query
   const tickers = [...new Set(query.tickers)].sort()
@@ -132,7 +134,7 @@ interface Onset {
   bars: number | null
 }
 
-/** The first bar of the current truth; null where the condition does not hold on the last bar. */
+/** The first bar of the current truth; null where the condition does not hold on the last bar. Its only field is index 0. */
 function currentOnset({ ticker, present }: BandPeriods): Onset | null {
   if (present.onLast?.[0] !== TRUE) return null
   const since = dateIn(present.since, 0)
@@ -142,8 +144,7 @@ function currentOnset({ ticker, present }: BandPeriods): Onset | null {
 /** The newest bar on which the condition became true; null where it is not within the last bars. */
 function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
-  // Every other transition enters `true`: the last one, or the one before it. The period of the one before ended when
-  // the present one began.
+  // Every other transition enters `true`: the last one, or the one before it, which lasted until the present period.
   const last = entered.length - 1
   const row = entered[last] === TRUE ? last : last - 1
   if (row < 0) return null
@@ -161,17 +162,17 @@ async function matchReader(local: Local, { condition, timeframe, lag = 0 }: Scre
     const series = await local.series(ticker, timeframe)
     const columns = await subjectColumns(local, field, ticker, timeframe, namedTickers)
     const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
-    const t = series.days.length - 1
+    const lastBar = series.days.length - 1
     const bands: ScreenMatch['bands'] = {}
-    for (const { test, band } of testReadings(tests, { on: series, columnOf, lag }, t))
+    for (const { test, band } of testReadings(tests, { on: series, columnOf, lag }, lastBar))
       bands[printSubject(test.subject)] = band
-    const day = series.days[t]!
-    const close = series.close[t]!
+    const day = series.days[lastBar]!
+    const close = series.close[lastBar]!
     return { ticker, timeframe, date: formatDay(day), since, bars, bands, close, age_days: today - day }
   }
 }
 
-/** Adds the outcomes after onsets: for each match, and for all tickers together. */
+/** Adds the outcomes after onsets to an answer: for each match, and for all tickers together. */
 async function withTallies(
   local: Local,
   { condition, tickers, timeframe, lag }: ScreenQuery,
@@ -180,18 +181,18 @@ async function withTallies(
 ): Promise<Screen> {
   const query = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
   const options = step === undefined ? {} : { step }
-  const pool = await tally(local, { ...query, tickers }, options)
+  const tallyOfAll = await tally(local, { ...query, tickers }, options)
   const matched = answer.matches.map(({ ticker }) => ticker)
-  const byTicker = new Map<string | null, TallyGroup>()
+  const groupByTicker = new Map<string | null, TallyGroup>()
   if (matched.length > 0) {
     const { groups } = await tally(local, { ...query, tickers: matched, by: 'ticker' }, options)
-    for (const group of groups) byTicker.set(group.group, group)
+    for (const group of groups) groupByTicker.set(group.group, group)
   }
   const matches = answer.matches.map(match => {
-    const { events = 0, windows = [] } = byTicker.get(match.ticker) ?? {}
+    const { events = 0, windows = [] } = groupByTicker.get(match.ticker) ?? {}
     return { ...match, tally: { events, windows } }
   })
-  return { ...answer, matches, tally: pool }
+  return { ...answer, matches, tally: tallyOfAll }
 }
 
 interface ChangesQuery {
@@ -222,7 +223,6 @@ export interface Changes {
   omitted?: Omitted[]
 }
 
-/** The answer, and the new marks. */
 export interface Changed {
   found: Changes
   marks: Mark[]
@@ -248,11 +248,11 @@ export function marksName({ lists, fields, when, lag = 0 }: MarkedQuery, availab
 const MAX_DAYS_TO_FINAL = 7
 
 /**
- * The events of the query, and the marks for the next query with `last`. Throws TierRestricted, NotFound for an unknown
- * ticker, InvalidParameter for no ticker or field.
+ * The events of the query, and the marks for the next query with `last`: the last reported bar of each ticker. Throws
+ * TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field.
  */
 export async function changes(local: Local, query: ChangesQuery, { step }: ScreenOptions = {}): Promise<Changed> {
-  const { since, marks: earlier = [] } = query
+  const { since, marks: earlierMarkList = [] } = query
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, omitted } = await fieldsFor(local, query.fields)
   if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
@@ -261,13 +261,13 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   const events: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
-    const earlierMarks = new EarlierMarks(earlier.filter(mark => mark.timeframe === timeframe))
+    const earlierMarks = new EarlierMarks(earlierMarkList.filter(mark => mark.timeframe === timeframe))
     const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, earlierMarks.earliest) }
     // Without earlier marks, fields that are left out begin at the last bar that was final on `since`.
     const needsBegin = !earlierMarks.hasMarks && leftOut.length > 0
     const series = { tickers, timeframe, fields: fields.slice(0, 1) }
-    const begin = needsBegin ? await lastBarsBy(local, since, series) : null
-    const changed: ChangedFields[] = []
+    const beginDays = needsBegin ? await lastBarsBy(local, since, series) : null
+    const changedTickers: ChangedFields[] = []
     for await (const periods of local.bandPeriods({ ...range, tickers })) {
       step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
       const { ticker, last } = periods
@@ -275,20 +275,20 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
         marks.push({ ticker, timeframe, day: last.day })
         // The mark of a field that is left out stays, so that its changes are reported later.
         for (const field of leftOut) {
-          const day = earlierMarks.markOf(ticker, field) ?? begin!.get(ticker)!
+          const day = earlierMarks.markOf(ticker, field) ?? beginDays!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
       const daysByField = changedFields(periods, since, earlierMarks)
-      if (daysByField.size > 0) changed.push({ ticker, fields: daysByField })
+      if (daysByField.size > 0) changedTickers.push({ ticker, fields: daysByField })
     }
     const condition = { ...(query.when !== undefined && { when: query.when }), ...(query.lag && { lag: query.lag }) }
-    for (const fieldsOfTicker of changed)
+    for (const fieldsOfTicker of changedTickers)
       events.push(...(await eventsOfFields(local, fieldsOfTicker, { ...range, ...condition })))
   }
   const document: Changes = {
     schema: 'bands.changes/1',
-    since: earlier.length === 0 ? formatDay(since) : 'last',
+    since: earlierMarkList.length === 0 ? formatDay(since) : 'last',
     as_of: formatDay(today),
     // Events of one day are in the order of the fields.
     changes: events.sort(newestFirst),
@@ -297,7 +297,6 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   return { found: document, marks }
 }
 
-/** The days on which fields of a ticker changed. */
 interface ChangedFields {
   ticker: string
   fields: ReadonlyMap<string, ReadonlySet<Day>>
@@ -355,6 +354,7 @@ function changedFields(
   earlierMarks: EarlierMarks,
 ): ChangedFields['fields'] {
   const { first, days, known } = transitions()
+  // The transitions of field f are the rows from first[f] to the one before first[f + 1].
   const daysByField = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
     const mark = earlierMarks.markOf(ticker, field)

@@ -61,7 +61,7 @@ export class Contest {
     }
   }
 
-  /** The reality check and SPA of all cells. Each enters with both signs, as a difference of either sign counts. */
+  /** The reality check and SPA of all cells, each with both signs. @param reasons gets the reason for each null */
   async #ability(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,
@@ -69,24 +69,24 @@ export class Contest {
   ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
     const block = median(this.#blocks)
     const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
-    const parts = test === null ? [] : resamplesByPart(resamples, this.#columns)
-    const found: { reps: number; part: SuperiorAbility }[] = []
-    for (const [i, reps] of parts.entries()) {
-      found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await checkpoint(() => `best of ${formatInteger(this.#names.length)}, ${i + 1} of ${parts.length}`)
+    const repsByPart = test === null ? [] : resamplesByPart(resamples, this.#columns)
+    const testedParts: { reps: number; part: SuperiorAbility }[] = []
+    for (const [i, reps] of repsByPart.entries()) {
+      testedParts.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
+      await checkpoint(() => `best of ${formatInteger(this.#names.length)}, ${i + 1} of ${repsByPart.length}`)
     }
-    const [first] = found
-    if (first === undefined) {
+    const [firstPart] = testedParts
+    if (firstPart === undefined) {
       reasons.reality_check = reasons.spa = whyNoneTested(this.#names.length)
       return { block, reality_check: null, spa: null, best_cell: null }
     }
-    const p = (of: (part: SuperiorAbility) => number): number =>
-      combinedP(found.map(({ reps, part }) => ({ reps, p: of(part) })))
+    const p = (figure: (part: SuperiorAbility) => number): number =>
+      combinedP(testedParts.map(({ reps, part }) => ({ reps, p: figure(part) })))
     return {
       block,
       reality_check: p(part => part.realityCheck),
       spa: { lower: p(part => part.lower), consistent: p(part => part.consistent), upper: p(part => part.upper) },
-      best_cell: this.#names[first.part.best]!,
+      best_cell: this.#names[firstPart.part.best]!,
     }
   }
 
@@ -154,7 +154,6 @@ function isBetter(cell: { name: string; sharpe: number }, best: { name: string; 
   return cell.sharpe > best.sharpe || (cell.sharpe === best.sharpe && cell.name < best.name)
 }
 
-/** Why no cell was tested. */
 function whyNoneTested(cells: number): string {
   return cells === 0 ? 'no combination has enough events to be tested' : 'no combination varies'
 }
@@ -183,11 +182,11 @@ export interface CellOutcome {
 
 /** The stored part of a result, with the details of a tested cell. @param resamples null: only p is needed */
 export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resamples | null): CellOutcome {
-  const { cell, pool: _, ...kept } = result
-  if (cell === null || resamples === null) return { summary: { ...kept, ...UNTESTED }, details: null }
+  const { cell, pool: _, ...stored } = result
+  if (cell === null || resamples === null) return { summary: { ...stored, ...UNTESTED }, details: null }
   const tested = detailsOf({ ...result, cell }, run, resamples)
   const { low, high, sharpe } = tested
-  return { summary: { ...kept, low, high, sharpe }, details: tested }
+  return { summary: { ...stored, low, high, sharpe }, details: tested }
 }
 
 /** A cell as the result lists it. */

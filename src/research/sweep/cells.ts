@@ -157,19 +157,19 @@ export class Resamples {
     const drawn = this.#drawCounts(Math.ceil(events.length / DAYS_STEP) * DAYS_STEP, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
-    const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
+    const countsOfDay = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
     // Two days at a time, because storing the totals takes as long as adding to them.
     for (let i = 0; i < days.length; i += 2) {
       const day = days[i]!
       const next = days[i + 1] ?? days[i]!
-      const times = timesOf(day)
-      const more = timesOf(next)
-      const num = excess[day]!
-      const den = events[day]!
-      const [nextNum, nextDen] = next === day ? [0, 0] : [excess[next]!, events[next]!]
-      for (let rep = 0; rep < times.length; rep++) {
-        numerators[rep] = numerators[rep]! + times[rep]! * num + more[rep]! * nextNum
-        denominators[rep] = denominators[rep]! + times[rep]! * den + more[rep]! * nextDen
+      const dayCounts = countsOfDay(day)
+      const nextCounts = countsOfDay(next)
+      const dayExcess = excess[day]!
+      const dayEvents = events[day]!
+      const [nextExcess, nextEvents] = next === day ? [0, 0] : [excess[next]!, events[next]!]
+      for (let rep = 0; rep < dayCounts.length; rep++) {
+        numerators[rep] = numerators[rep]! + dayCounts[rep]! * dayExcess + nextCounts[rep]! * nextExcess
+        denominators[rep] = denominators[rep]! + dayCounts[rep]! * dayEvents + nextCounts[rep]! * nextEvents
       }
     }
     const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))

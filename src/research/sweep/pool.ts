@@ -29,7 +29,6 @@ export interface BaseBars {
 /** In place of a day group: the base bars have gaps. */
 const NO_GROUP = -1
 
-/** Finds the base bars of tickers for a field and a horizon. */
 export function baseBarsOf(
   tickers: readonly TickerData[],
   { field, horizon, mask, timeline }: Pick<BaseBars, 'field' | 'horizon' | 'mask' | 'timeline'>,
@@ -48,21 +47,21 @@ export function baseBarsOf(
     const indices = timeline.indices.get(data)!
     const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
     forwardReturns(data.prices, horizon, returns.subarray(0, data.days.length))
-    let n = 0
+    let elapsed = 0
     let sum = 0
     let rises = 0
-    for (; n < bars.length; n++) {
-      const value = returns[bars[n]!]!
+    for (; elapsed < bars.length; elapsed++) {
+      const value = returns[bars[elapsed]!]!
       // Windows that have not elapsed come last.
       if (Number.isNaN(value)) break
       sum += value
       if (value > 0) rises++
     }
-    mean[i] = sum / n
-    hit[i] = rises / n
+    mean[i] = sum / elapsed
+    hit[i] = rises / elapsed
     first[i] = bars[0] ?? 0
-    last[i] = bars[n - 1] ?? 0
-    if (!isConsecutive(bars.subarray(0, n))) {
+    last[i] = bars[elapsed - 1] ?? 0
+    if (!isConsecutive(bars.subarray(0, elapsed))) {
       dayGroups[i] = NO_GROUP
       return
     }
@@ -81,17 +80,17 @@ function baseDays({ base, members }: EventPool): Uint8Array {
   const { field, mask, timeline, tickers, first, last, dayGroups } = base
   const isBase = new Uint8Array(timeline.days.length)
   const markedGroups = new Set<number>()
-  for (const i of members) {
-    const indices = timeline.indices.get(tickers[i]!)!
-    const group = dayGroups[i]!
-    if (group !== NO_GROUP) {
-      if (markedGroups.has(group)) continue
-      markedGroups.add(group)
-      for (let bar = first[i]!; bar <= last[i]!; bar++) isBase[indices[bar]!] = 1
+  for (const tickerIndex of members) {
+    const indices = timeline.indices.get(tickers[tickerIndex]!)!
+    const dayGroup = dayGroups[tickerIndex]!
+    if (dayGroup !== NO_GROUP) {
+      if (markedGroups.has(dayGroup)) continue
+      markedGroups.add(dayGroup)
+      for (let bar = first[tickerIndex]!; bar <= last[tickerIndex]!; bar++) isBase[indices[bar]!] = 1
       continue
     }
-    for (const bar of eligibleIn(tickers[i]!, field)) {
-      if (bar > last[i]!) break
+    for (const bar of eligibleIn(tickers[tickerIndex]!, field)) {
+      if (bar > last[tickerIndex]!) break
       const index = indices[bar]!
       if (mask === null || mask[index] === 1) isBase[index] = 1
     }
@@ -115,23 +114,23 @@ export interface EventPool {
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
   const { horizon, mask, timeline, tickers } = base
   const { group, prev_band, context } = condition
-  let most = 0
-  for (let i = from; i < to; i++) most += tickers[i]!.first[group + 1]! - tickers[i]!.first[group]!
-  const eventBars = new Int32Array(most)
-  const returns = new Float64Array(most)
+  let maxEvents = 0
+  for (let i = from; i < to; i++) maxEvents += tickers[i]!.first[group + 1]! - tickers[i]!.first[group]!
+  const eventBars = new Int32Array(maxEvents)
+  const returns = new Float64Array(maxEvents)
   const members: number[] = []
-  const first: number[] = []
+  const starts: number[] = []
   let n = 0
   let lost = 0
   for (let i = from; i < to; i++) {
     const data = tickers[i]!
     const { bars, left, contexts, prices } = data
-    const codes = context === null ? null : contexts[context.contextIndex]!
+    const contextCodes = context === null ? null : contexts[context.contextIndex]!
     const indices = mask === null ? null : timeline.indices.get(data)!
     const begin = n
     for (let row = data.first[group]!, end = data.first[group + 1]!; row < end; row++) {
       if (prev_band !== null && left[row] !== prev_band) continue
-      if (codes !== null && codes[row] !== context!.band) continue
+      if (contextCodes !== null && contextCodes[row] !== context!.band) continue
       const bar = bars[row]!
       const isCounted = indices === null || mask![indices[bar]!] === 1
       const value = isCounted ? returnAfter(prices, bar, horizon) : Number.NaN
@@ -144,9 +143,9 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
     }
     if (n === begin) continue
     members.push(i)
-    first.push(begin)
+    starts.push(begin)
   }
-  return { base, members, first: [...first, n], bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
+  return { base, members, first: [...starts, n], bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
 }
 
 /** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
@@ -160,7 +159,6 @@ export interface Sums {
 
 export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
-/** The sums over the events of a pool. */
 export function sumsOf(pool: EventPool): Sums {
   const sums = { ...ZERO_SUMS, n: pool.bars.length, base: sumOverEvents(pool, pool.base.mean) }
   for (let event = 0; event < sums.n; event++) {
@@ -179,7 +177,7 @@ export function baseHitOf(pool: EventPool): number | null {
 
 /** The sum, over the events, of a figure of their ticker. @param figures one for each ticker */
 function sumOverEvents({ members, first }: EventPool, figures: Float64Array): number {
-  const eventCount = (m: number): number => first[m + 1]! - first[m]!
+  const eventCount = (member: number): number => first[member + 1]! - first[member]!
   return members.reduce((sum, ticker, m) => sum + eventCount(m) * figures[ticker]!, 0)
 }
 
@@ -206,17 +204,17 @@ export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterva
   const { timeline, tickers, horizon } = base
   const isBase = baseDays(pool)
   const calendar = timeline.days.filter((_, index) => isBase[index] === 1)
-  const onCalendar = indicesIn(calendar, timeline.days)
+  const calendarIndices = indicesIn(calendar, timeline.days)
   const events = new Float64Array(calendar.length)
   const excess = new Float64Array(calendar.length)
   const hits = new CalendarShare(calendar.length)
   let sum = 0
-  members.forEach((i, m) => {
-    const indices = timeline.indices.get(tickers[i]!)!
-    const mean = base.mean[i]!
-    const hit = base.hit[i]!
-    for (let event = first[m]!; event < first[m + 1]!; event++) {
-      const day = onCalendar[indices[bars[event]!]!]!
+  members.forEach((tickerIndex, member) => {
+    const indices = timeline.indices.get(tickers[tickerIndex]!)!
+    const mean = base.mean[tickerIndex]!
+    const hit = base.hit[tickerIndex]!
+    for (let event = first[member]!; event < first[member + 1]!; event++) {
+      const day = calendarIndices[indices[bars[event]!]!]!
       const value = returns[event]!
       events[day]! += 1
       excess[day]! += value - mean
@@ -236,12 +234,12 @@ export function holdingsOf({ base, members, first, bars }: EventPool): {
 } {
   const { timeline, tickers, horizon } = base
   const span = { from: timeline.days.length, to: 0 }
-  const holders = members.map((i, m) => {
-    const { days, prices } = tickers[i]!
-    const indices = timeline.indices.get(tickers[i]!)!
-    span.from = Math.min(span.from, indices[base.first[i]!]!)
-    span.to = Math.max(span.to, indices[Math.min(base.last[i]! + horizon, indices.length - 1)]! + 1)
-    const events = bars.subarray(first[m], first[m + 1])
+  const holders = members.map((tickerIndex, member) => {
+    const { days, prices } = tickers[tickerIndex]!
+    const indices = timeline.indices.get(tickers[tickerIndex]!)!
+    span.from = Math.min(span.from, indices[base.first[tickerIndex]!]!)
+    span.to = Math.max(span.to, indices[Math.min(base.last[tickerIndex]! + horizon, indices.length - 1)]! + 1)
+    const events = bars.subarray(first[member], first[member + 1])
     return { days, close: prices.series.close, events, base: null, indices }
   })
   return { holdings: calendarTime(timeline.days, holders, horizon), span }

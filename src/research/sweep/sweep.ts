@@ -48,18 +48,18 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
   const plan = planOf(query, timeline)
   const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
-  const found: CellSummary[] = []
+  const summaries: CellSummary[] = []
   for await (const { outcomes } of runCells({ runs: [run], tests: true }, checkpoint, source)) {
     for (const { summary, details } of outcomes) {
-      found.push(summary)
+      summaries.push(summary)
       if (details !== null) contest.enter(summary.name, details)
     }
   }
-  const ledger = await logCells(found, query, tickerData, trials)
-  const best = await contest.judge(query, familyOf(found, ledger, query), checkpoint)
+  const logged = await logCells(summaries, query, tickerData, trials)
+  const best = await contest.judge(query, familyOf(summaries, logged, query), checkpoint)
   const validation = plan === null ? null : await validationOf(run, plan, checkpoint, source)
   const asOf = await source.asOfDay()
-  const result = resultOf(found, query, ledger)
+  const result = resultOf(summaries, query, logged)
   const disputed = disagreements(best).map((sentence): Warning => ['disputed', sentence])
   const warnings = [...bySeverity([...disputed, ...result.warnings]), ...source.remarks()]
   return { ...headOf(run, asOf), ...result, warnings, best, validation }
@@ -70,14 +70,14 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
  * for all trials in the log.
  * @param logged the cells as the trial log has them; null without a log
  */
-function resultOf(found: readonly CellSummary[], query: KnownSweep, logged: LoggedCells | null) {
+function resultOf(summaries: readonly CellSummary[], query: KnownSweep, logged: LoggedCells | null) {
   const qs = correctedPs(
-    found.map(({ p }) => p),
+    summaries.map(({ p }) => p),
     othersOf(logged, query).map(({ p }) => p),
     query.adjust,
   )
   const logQ = (i: number): number | null => logged?.q.get(logged.hashes[i]!) ?? null
-  const ranked = found.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
+  const ranked = summaries.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
   // Without correction for the run there is no correction for the log.
   const log = query.adjust === 'none' ? null : (logged?.log ?? null)
   const cells = ranked.map(({ log_q, ...summary }) => {
@@ -100,14 +100,14 @@ function resultOf(found: readonly CellSummary[], query: KnownSweep, logged: Logg
 }
 
 /** The number of trials that deflate the best Sharpe ratio, and their ratios: those of the run, or all in the log. */
-function familyOf(found: readonly CellSummary[], ledger: LoggedCells | null, query: SweepQuery) {
-  const sharpes = [...found, ...othersOf(ledger, query)].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
-  return { tried: found.length + othersOf(ledger, query).length, sharpes }
+function familyOf(summaries: readonly CellSummary[], logged: LoggedCells | null, query: SweepQuery) {
+  const counted = [...summaries, ...othersOf(logged, query)]
+  return { tried: counted.length, sharpes: counted.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null) }
 }
 
 /** The trials of other runs that q and the deflated Sharpe ratio count. */
-function othersOf(ledger: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
-  return family === 'ledger' && ledger !== null ? ledger.others : []
+function othersOf(logged: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
+  return family === 'ledger' && logged !== null ? logged.others : []
 }
 
 /** The head of a sweep's result: its query and the dates of its bars. */
@@ -160,15 +160,15 @@ const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${TEST
 const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on the training part are chosen (the best one if there is none). They are held in the direction of that part; no training window meets a test window.`
 
 /** Warnings about the numbers. */
-function warningsOf(found: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
-  const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
+function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
+  const lost = summaries.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
   const cells = formatInteger(tried.cells)
-  const isPlain = query.adjust === 'none'
+  const isUncorrected = query.adjust === 'none'
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
     ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} combinations have too few events for a p.`],
-    ['flattering', isPlain && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
+    ['flattering', isUncorrected && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
       lost > 0 &&

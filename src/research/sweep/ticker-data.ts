@@ -39,7 +39,7 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   return { days, end, indices: new Map(tickerData.map(data => [data, indicesByCalendar.get(data.days)!])) }
 }
 
-/** The bars on which a field of a ticker has a band. */
+/** The bars on which a field of a ticker has a band. In `runs` each run is two numbers: its first bar, and its end. */
 export function eligibleIn({ firstRun, runs }: TickerData, field: number): Int32Array {
   const first = 2 * firstRun[field]!
   const end = 2 * firstRun[field + 1]!
@@ -226,7 +226,6 @@ function tickerDataOf(
   const fieldStates = states.slice(0, query.fields.length)
   const runs = fieldStates.map(states => runsOf(eligibleBars(prices, states, query)))
   const firstRun = new Int32Array(runs.length + 1)
-  // Each run is two numbers.
   runs.forEach(({ length }, field) => {
     firstRun[field + 1] = firstRun[field]! + length / 2
   })
@@ -248,7 +247,7 @@ function tickerDataOf(
   }
 }
 
-/** The columns of a ticker's events, grouped by field and entered band. */
+/** The columns of a ticker's events, grouped by field and entered band, by a counting sort. */
 function groupByBand(
   signals: readonly Signals[],
   query: KnownSweep,
@@ -332,7 +331,7 @@ export function filterOf({ field, band, prev_band, context }: Condition, query: 
   const { timeframe, after, before, when, lag } = query
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
-  const where = context === null ? null : query.contexts[context.contextIndex]!
+  const contextOfQuery = context === null ? null : query.contexts[context.contextIndex]!
   return {
     ...ANY_EVENT,
     field: name,
@@ -343,7 +342,7 @@ export function filterOf({ field, band, prev_band, context }: Condition, query: 
     ...(lag === undefined ? {} : { lag }),
     bands: [bands[band]!],
     prev_bands: prev_band === null ? null : [bands[prev_band]!],
-    context: where && { ...where, bands: [vocabulary(query, where.field)[context!.band]!] },
+    context: contextOfQuery && { ...contextOfQuery, bands: [vocabulary(query, contextOfQuery.field)[context!.band]!] },
   }
 }
 

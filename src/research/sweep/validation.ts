@@ -49,31 +49,30 @@ export async function validationOf(
   const ends = query.horizons.map(horizon => lastWindowEnds(timeline, horizon))
   const windows = query.horizons.map(horizon => windowCounts(run, horizon))
   const folds: SweepValidation['folds'] = []
-  const checks: Sums[][] = []
-  const runs = plan.folds.map(fold => {
+  const testSumsByFold: Sums[][] = []
+  const trainingRuns = plan.folds.map(fold => {
     const masks = ends.map(column => trainMask(fold, plan.embargo, column))
     return { ...run, masks, name: `${plan.kind} ${fold.name}` }
   })
-  const trained = await trainAll(runs, checkpoint, workers)
+  const trained = await trainAll(trainingRuns, checkpoint, workers)
   for (const [i, fold] of plan.folds.entries()) {
-    const { masks } = runs[i]!
+    const { masks } = trainingRuns[i]!
     const chosen = chooseCells(trained[i]!, query)
-    const checked = fold.test.map(part => sumsInTestPart(run, part, chosen))
-    checks.push(checked)
+    const testSums = fold.test.map(part => sumsInTestPart(run, part, chosen))
+    testSumsByFold.push(testSums)
     folds.push({
       ...foldFigures(fold, masks, windows, timeline),
       chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name}${SHORT}`)),
       train_mean: meanOf(chosen.map(({ sums, sign }) => sumsOfPosition(sums, sign)).reduce(addSums, ZERO_SUMS)),
-      test_mean: meanOf(checked.reduce(addSums, ZERO_SUMS)),
+      test_mean: meanOf(testSums.reduce(addSums, ZERO_SUMS)),
     })
   }
-  const all = checks.flat().reduce(addSums, ZERO_SUMS)
-  return { kind: plan.kind, folds, test: testFigures(all), paths: plan.paths && pathMeans(plan.paths, checks) }
+  const all = testSumsByFold.flat().reduce(addSums, ZERO_SUMS)
+  return { kind: plan.kind, folds, test: testFigures(all), paths: plan.paths && pathMeans(plan.paths, testSumsByFold) }
 }
 
 type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
-/** Computes the cells of each run. */
 async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, workers: Workers): Promise<Candidate[][]> {
   const trained: Candidate[][] = runs.map(() => [])
   for await (const { run, outcomes } of runCells({ runs, tests: false }, checkpoint, workers))
@@ -116,13 +115,16 @@ function sumsInTestPart({ tickerData, timeline }: SweepRun, part: BarRange, chos
 
 /** By index of the timeline: number of elapsed event windows that begin there, over all tickers and fields. */
 function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
-  const found = new Int32Array(timeline.days.length)
+  const counts = new Int32Array(timeline.days.length)
   for (const data of tickerData) {
     const indices = timeline.indices.get(data)!
-    for (const bar of data.bars) if (!Number.isNaN(returnAfter(data.prices, bar, horizon))) found[indices[bar]!]!++
+    for (const bar of data.bars) if (!Number.isNaN(returnAfter(data.prices, bar, horizon))) counts[indices[bar]!]!++
   }
-  return found
+  return counts
 }
+
+/** Whether the windows of a horizon that begin at an index of the timeline count. */
+type WindowTest = (horizonIndex: number, index: number) => boolean
 
 /** The parts of a fold with their dates and windows, and the number of windows purged from training. */
 function foldFigures(
@@ -131,34 +133,39 @@ function foldFigures(
   windows: readonly Int32Array[],
   { days }: Timeline,
 ): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
-  const countWindows = ({ from, to }: BarRange, counts: (which: number, index: number) => boolean): number => {
+  const countWindows = ({ from, to }: BarRange, isCounted: WindowTest): number => {
     let sum = 0
-    windows.forEach((column, which) => {
-      for (let index = from; index < to; index++) if (counts(which, index)) sum += column[index]!
+    windows.forEach((column, horizonIndex) => {
+      for (let index = from; index < to; index++) if (isCounted(horizonIndex, index)) sum += column[index]!
     })
     return sum
   }
   const dated = (range: BarRange, events: number) => {
     return { from: formatDay(days[range.from]!), to: formatDay(days[range.to - 1]!), events }
   }
-  const isTrained = (which: number, index: number): boolean => masks[which]![index] === 1
-  const isAny = (): boolean => true
+  const isTrained: WindowTest = (horizonIndex, index) => masks[horizonIndex]![index] === 1
+  const isPurged: WindowTest = (horizonIndex, index) => !isTrained(horizonIndex, index)
   return {
     name,
     train: train.map(range => dated(range, countWindows(range, isTrained))),
-    test: test.map(range => dated(range, countWindows(range, isAny))),
-    purged: train.reduce((sum, range) => sum + countWindows(range, (which, index) => !isTrained(which, index)), 0),
+    test: test.map(range =>
+      dated(
+        range,
+        countWindows(range, () => true),
+      ),
+    ),
+    purged: train.reduce((sum, range) => sum + countWindows(range, isPurged), 0),
   }
 }
 
-/** Mean return of each path; a path passes each group once. */
+/** Mean return of each path, which takes each group of bars from one fold; null for a path without events. */
 function pathMeans(
   { folds, groups }: NonNullable<ValidationPlan['paths']>,
   checks: readonly Sums[][],
 ): (number | null)[] {
   return folds.map(path => {
-    const parts = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
-    return meanOf(parts.reduce(addSums, ZERO_SUMS))
+    const sumsOfGroups = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
+    return meanOf(sumsOfGroups.reduce(addSums, ZERO_SUMS))
   })
 }
 
@@ -172,7 +179,6 @@ function meanOf({ n, returns }: Sums): number | null {
   return n === 0 ? null : returns / n
 }
 
-/** The data of a sweep; each run counts other bars of it. */
 export interface SweepData {
   /** At least one. */
   runs: readonly SweepRun[]
