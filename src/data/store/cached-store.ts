@@ -58,19 +58,19 @@ type ReadVersion = () => Promise<string>
  * Returns a function that reads the version at most once in VERSION_LIFE_MS. A question needs it several times within
  * microseconds, and reading it costs more than searching. No commit is as fast.
  */
-function oncePerQuestion(version: ReadVersion): ReadVersion {
+function oncePerQuestion(readVersion: ReadVersion): ReadVersion {
   let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
     if (performance.now() - lastRead.at < VERSION_LIFE_MS) return lastRead.version
-    const currentVersion = await version()
-    lastRead = { version: currentVersion, at: performance.now() }
-    return currentVersion
+    const version = await readVersion()
+    lastRead = { version, at: performance.now() }
+    return version
   }
 }
 
 const VERSION_LIFE_MS = 0.01
 
-/** Returns a function that says whether a ticker has pages, from memory if it is known: every question checks that. */
+/** Returns a function that says whether a ticker has pages. It remembers answers until something is written. */
 function cachedPageChecks(pages: PageStore): (readVersion: ReadVersion, ticker: string) => Promise<boolean> {
   let cached = { version: '', tickers: new Map<string, boolean>() }
   return async (readVersion, ticker) => {
@@ -88,7 +88,10 @@ function cachedPageChecks(pages: PageStore): (readVersion: ReadVersion, ticker: 
 
 const MAX_CACHED_TICKERS = 100_000
 
-/** Returns `read` with a cache for its last result, finished or not, until something is written or the query changes. */
+/**
+ * Returns `read` with a cache for its last result, which is used until something is written or the query changes. A call
+ * during a read awaits the same read.
+ */
 function cachedLastResult<Query, Result>(
   store: Store,
   read: (query?: Query) => Promise<Result>,
@@ -99,14 +102,14 @@ function cachedLastResult<Query, Result>(
     if (cached?.version === version && cached.query === query) return cached.result
     const reading = { version, query, result: read(query) }
     cached = reading
-    let isOfVersion = false
+    let isUnchanged = false
     try {
       const result = await reading.result
-      isOfVersion = (await store.version()) === version
+      isUnchanged = (await store.version()) === version
       return result
     } finally {
       // Failed, or read while something was written.
-      if (!isOfVersion && cached === reading) cached = null
+      if (!isUnchanged && cached === reading) cached = null
     }
   }
 }
@@ -117,16 +120,16 @@ function cachedSeriesReads(
   maxBytes: number,
 ): (readVersion: ReadVersion, ...query: Parameters<Store['recorded']>) => ReturnType<Store['recorded']> {
   const cache = new Map<string, CachedSeries>()
-  let bytes = 0
+  let totalBytes = 0
 
   const removeSeries = (name: string): void => {
-    bytes -= cache.get(name)?.bytes ?? 0
+    totalBytes -= cache.get(name)?.bytes ?? 0
     cache.delete(name)
   }
 
   /**
-   * Caches one field of a series, and drops the series used longest ago while the cache is too large. Columns that all
-   * fields share are cached once: outcomes are most of a series.
+   * Caches one field of a series, and drops the series used longest ago while the cache is too large. The columns that
+   * all fields share are cached once. @param stamp the store's hash of the series
    */
   const addField = (name: string, field: string, recorded: Recorded, stamp: string, version: string): void => {
     if (cache.get(name)?.stamp !== stamp) removeSeries(name)
@@ -142,10 +145,10 @@ function cachedSeriesReads(
     if (earlierRecord !== undefined) addedBytes -= recordBytes(earlierRecord)
     if (series.bytes === 0) addedBytes += sharedBytes(shared)
     series.bytes += addedBytes
-    bytes += addedBytes
+    totalBytes += addedBytes
     cache.set(name, series)
     for (const oldest of cache.keys()) {
-      if (bytes <= maxBytes || oldest === name) break
+      if (totalBytes <= maxBytes || oldest === name) break
       removeSeries(oldest)
     }
   }

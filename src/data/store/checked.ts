@@ -2,7 +2,7 @@ import { countUpTo, type Day } from '../../core/model/day.js'
 import { type FieldColumns, type FieldRecord, recordIn, recordsIn } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { CHECKSUM_LENGTH } from './checksum.js'
-import { chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes } from './codec.js'
+import { decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, fullChunksBefore } from './codec.js'
 import {
   type ChunkList,
   chunkDamage,
@@ -50,7 +50,7 @@ export function damageError({ location }: StoreLocation, damage: Damage): Damage
   return new Damaged(location, damage)
 }
 
-/** Returns a ticker's row. Throws Damaged if its content differs from its hash. */
+/** Returns a ticker's row unchanged. Throws Damaged if its content differs from its hash. */
 export function verifyEntry<Row extends Hashed<EntryRow>>(store: StoreLocation, row: Row): Row {
   if (!isSoundEntry(row)) throw damageError(store, DAMAGE.entry(row.ticker))
   return row
@@ -170,96 +170,102 @@ export function neededParts({ fields, outcomes }: Pick<SeriesQuery, 'fields' | '
   return DERIVED_PARTS.filter(part => isNeeded[part])
 }
 
-/** The requested columns of a series; null: unknown ticker. */
+/**
+ * The requested columns of a series, with the given `unsettled`; null: unknown ticker. Throws Damaged for a missing or
+ * changed row.
+ */
 export function decodeSeries(
   store: StoreLocation,
-  found: RawSeries,
+  raw: RawSeries,
   { fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>,
   unsettled: readonly string[],
 ): RecordedSeries | null {
-  const { ticker, timeframe } = found
-  if (found.entry === undefined && found.isListed) throw damageError(store, missingItemDamage(ticker, 'bars'))
-  if (found.entry === undefined) return null
-  const entry = entryOf(verifyEntry(store, found.entry))
-  const series = verifySeriesRow(store, found, found.series)
+  const { ticker, timeframe } = raw
+  if (raw.entry === undefined && raw.isListed) throw damageError(store, missingItemDamage(ticker, 'bars'))
+  if (raw.entry === undefined) return null
+  const entry = entryOf(verifyEntry(store, raw.entry))
+  const series = verifySeriesRow(store, raw, raw.series)
   const hashes = decodeChunkHashes(series)
   const heads = decodeHeads(series.fields, field => fields.includes(field))
-  const chunks = (part: DerivedPart): Buffer[] => {
-    const rows = found.chunks.filter(row => row.part === part)
-    return verifyChunks(store, found, part, rows, hashes[part] ?? '')
+  const chunksOf = (part: DerivedPart): Buffer[] => {
+    const rows = raw.chunks.filter(row => row.part === part)
+    return verifyChunks(store, raw, part, rows, hashes[part] ?? '')
   }
   return {
     entry,
-    calendar: decodeCalendar(timeframe, chunks('calendar')),
-    outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-    fields: decodeFields(store, found, heads, () => chunks('events')),
+    calendar: decodeCalendar(timeframe, chunksOf('calendar')),
+    outcomes: outcomes ? decodeOutcomes(timeframe, chunksOf('outcomes')) : null,
+    fields: decodeFields(store, raw, heads, () => chunksOf('events')),
     unsettled,
   }
 }
 
-/** One field of a series, with the returns after each bar. */
-export function recordedOf(found: RecordedSeries | null, field: string): Recorded | null {
-  if (found === null) return null
-  const { outcomes, fields, ...series } = found
-  return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }
+/** One field of a series that was read with outcomes; null if the series is null. */
+export function recordedOf(series: RecordedSeries | null, field: string): Recorded | null {
+  if (series === null) return null
+  const { outcomes, fields, ...shared } = series
+  return { ...shared, outcomes: outcomes!, field: recordIn(fields, field) }
 }
 
 /**
  * The events of some fields of a series. Throws Damaged if their numbers differ from the heads.
  * @param heads the wanted fields
- * @param chunks reads the chunks of events; not called without wanted fields
+ * @param readChunks reads the chunks of events; not called without wanted fields
  */
 function decodeFields(
   store: StoreLocation,
   name: SeriesName,
   heads: ReadonlyMap<string, FieldHead>,
-  chunks: () => readonly Buffer[],
+  readChunks: () => readonly Buffer[],
 ): FieldColumns {
-  const events = decodeEvents(heads, heads.size === 0 ? [] : chunks())
+  const events = decodeEvents(heads, heads.size === 0 ? [] : readChunks())
   if (events === null) throw damageError(store, DAMAGE.events(name))
   return events
 }
 
 /**
- * The events of a series by field.
- * @param rows reads the chunks of events
+ * The events of a series by field. Throws Damaged for a missing or changed chunk.
+ * @param series the row of the series
+ * @param readRows reads the rows of its chunks of events
  * @param isWanted selects fields (default: all)
  */
 export function decodeRecords(
   store: StoreLocation,
   name: SeriesName,
   series: SeriesRow,
-  rows: () => readonly ChunkRow[],
+  readRows: () => readonly ChunkRow[],
   isWanted?: (field: string) => boolean,
 ): Map<string, FieldRecord> {
-  const chunks = (): Buffer[] => verifyChunks(store, name, 'events', rows(), decodeChunkHashes(series).events ?? '')
-  return recordsIn(decodeFields(store, name, decodeHeads(series.fields, isWanted), chunks))
+  const hashes = decodeChunkHashes(series).events ?? ''
+  const readChunks = (): Buffer[] => verifyChunks(store, name, 'events', readRows(), hashes)
+  return recordsIn(decodeFields(store, name, decodeHeads(series.fields, isWanted), readChunks))
 }
 
 /**
- * The stored end of a series, enough to continue from a bar.
- * @param found the row of the series
+ * The stored end of a series: its heads and hashes, and its last chunks of events and outcomes. Throws Damaged for a
+ * missing or changed row.
+ * @param storedRow the row of the series
  * @param rows its last chunks of events and outcomes
- * @param bars `since`: the first bars that may change; `from`: the first bars whose events are needed
+ * @param bars per timeframe, `since`: the first bar that may change; `from`: the first bar whose events are needed
  */
-export function packedEndBefore(
+export function packedEndOf(
   store: StoreLocation,
   name: SeriesName,
-  found: Hashed<SeriesRow> | undefined,
+  storedRow: Hashed<SeriesRow> | undefined,
   rows: readonly PartRow[],
   { since, from }: { since: BarBySeries; from: BarBySeries },
 ): PackedEnd {
-  const series = verifySeriesRow(store, name, found)
+  const series = verifySeriesRow(store, name, storedRow)
   const hashes = decodeChunkHashes(series)
-  const first = chunkOf(from[name.timeframe])
-  const firstOutcomes = chunkOf(since[name.timeframe])
-  const chunksFrom = (part: Part, chunk: number): Buffer[] => {
-    const chunksOfPart = rows.filter(row => row.part === part && row.chunk >= chunk)
-    const count = Math.max(0, (hashes[part] ?? '').length / CHECKSUM_LENGTH - chunk)
-    if (chunksOfPart.length !== count)
-      throw damageError(store, chunkDamage(name, part, chunksOfPart.length > count ? 'changed' : 'missing'))
-    return chunksOfPart.map((row, i) =>
-      verifyChunk(store, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }),
+  const first = fullChunksBefore(from[name.timeframe])
+  const firstOutcomes = fullChunksBefore(since[name.timeframe])
+  const chunksFrom = (part: Part, firstChunk: number): Buffer[] => {
+    const rowsOfPart = rows.filter(row => row.part === part && row.chunk >= firstChunk)
+    const count = Math.max(0, (hashes[part] ?? '').length / CHECKSUM_LENGTH - firstChunk)
+    if (rowsOfPart.length !== count)
+      throw damageError(store, chunkDamage(name, part, rowsOfPart.length > count ? 'changed' : 'missing'))
+    return rowsOfPart.map((row, i) =>
+      verifyChunk(store, name, part, row, { hashes: hashes[part]!, chunk: firstChunk + i }),
     )
   }
   const { bars, fields, chunks } = series
@@ -291,7 +297,7 @@ export function tickerDamages(store: StoreLocation, raw: RawTicker, derived: rea
   ]
 }
 
-/** The damages of a series: of its row, otherwise of its chunks, otherwise of its events. */
+/** The damages of a series' row; if it has none, those of its chunks; if they have none, those of its events. */
 function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
   const row = raw.series(name.timeframe)
   const damages = collectDamage(() => verifySeriesRow(store, name, row))

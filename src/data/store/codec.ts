@@ -22,8 +22,8 @@ export const BARS_PER_CHUNK = 256
 /** The most bars in the last chunk: a new bar changes only that one, until it is full. */
 const MAX_BARS_IN_LAST = 32
 
-/** The number of the chunk of 256 bars that a bar is in. */
-export function chunkOf(bar: number): number {
+/** The number of full chunks of 256 bars before a bar. Smaller chunks may follow them, before or with the bar. */
+export function fullChunksBefore(bar: number): number {
   return Math.floor(bar / BARS_PER_CHUNK)
 }
 
@@ -47,9 +47,9 @@ export function storedEnds(bars: number, chunks: number): number[] {
 type Column = Float64Array | Int32Array | Uint8Array
 
 /** The bars `from` up to `to`, not included, of each chunk from number `first` on. @param bars the number of all bars */
-function chunkBounds(bars: number, first: number): [from: number, to: number][] {
+function chunkBounds(bars: number, firstChunk: number): [from: number, to: number][] {
   const ends = chunkEnds(bars)
-  return ends.slice(first).map((end, i) => [ends[first + i - 1] ?? 0, end])
+  return ends.slice(firstChunk).map((end, i) => [ends[firstChunk + i - 1] ?? 0, end])
 }
 
 /**
@@ -57,29 +57,29 @@ function chunkBounds(bars: number, first: number): [from: number, to: number][] 
  * @param bars the number of all bars
  * @param firstBar the bar with which the columns begin
  */
-function cutIntoChunks(columns: readonly Column[], bars: number, first: number, firstBar = 0): Buffer[] {
-  return chunkBounds(bars, first).map(([from, to]) =>
+function cutIntoChunks(columns: readonly Column[], bars: number, firstChunk: number, firstBar = 0): Buffer[] {
+  return chunkBounds(bars, firstChunk).map(([from, to]) =>
     Buffer.concat(columns.map(column => bytesOf(column.subarray(from - firstBar, to - firstBar)))),
   )
 }
 
-/** The number of bars in some chunks. @param width the bytes of a bar */
-function countBars(chunks: readonly Buffer[], width: number): number {
-  return chunks.reduce((sum, { length }) => sum + length, 0) / width
+/** The number of bars in some chunks. */
+function countBars(chunks: readonly Buffer[], bytesPerBar: number): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0) / bytesPerBar
 }
 
-/** Fills columns of one length from their chunks, and returns them. */
+/** Fills columns from their chunks, and returns them. A chunk has its values of the first column, then of the second … */
 function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
-  const bytes = columns.map(bytesOf)
-  const width = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
+  const columnBytes = columns.map(bytesOf)
+  const bytesPerBar = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
   let bar = 0
   for (const chunk of chunks) {
-    const bars = chunk.length / width
-    let at = 0
+    const bars = chunk.length / bytesPerBar
+    let offset = 0
     for (let c = 0; c < columns.length; c++) {
-      const size = columns[c]!.BYTES_PER_ELEMENT
-      chunk.copy(bytes[c]!, bar * size, at, at + bars * size)
-      at += bars * size
+      const valueBytes = columns[c]!.BYTES_PER_ELEMENT
+      chunk.copy(columnBytes[c]!, bar * valueBytes, offset, offset + bars * valueBytes)
+      offset += bars * valueBytes
     }
     bar += bars
   }
@@ -87,13 +87,13 @@ function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks
 }
 
 /** The chunks of prices, volume and dates of daily bars, from number `first` on. */
-export function encodePrices({ open, high, low, close, volume, days }: Series, first = 0): Buffer[] {
-  return cutIntoChunks([open, high, low, close, volume, days], days.length, first)
+export function encodePrices({ open, high, low, close, volume, days }: Series, firstChunk = 0): Buffer[] {
+  return cutIntoChunks([open, high, low, close, volume, days], days.length, firstChunk)
 }
 
 /** The chunks of the unadjusted closes, from number `first` on; null if the closes themselves are unadjusted. */
-export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): Buffer[] | null {
-  return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, first)
+export function encodeUnadjusted({ unadjustedClose, days }: Series, firstChunk = 0): Buffer[] | null {
+  return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, firstChunk)
 }
 
 /**
@@ -102,6 +102,7 @@ export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): 
  * @param room number of bars, all zero, after the stored ones
  */
 export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null, room = 0): Series {
+  // Five doubles (prices and volume) and the day.
   const bars = countBars(prices, 5 * 8 + 4) + room
   const series = emptySeries('daily', bars)
   fillColumns([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
@@ -110,9 +111,9 @@ export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buf
   return series
 }
 
-/** The chunks of the dates of bars. A daily bar is final on its own date, which is not written twice. */
-export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, first = 0): Buffer[] {
-  return cutIntoChunks(timeframe === 'daily' ? [days] : [days, known], days.length, first)
+/** The chunks of the dates of bars: of weeks also the day on which each is final, which for a daily bar is its date. */
+export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, firstChunk = 0): Buffer[] {
+  return cutIntoChunks(timeframe === 'daily' ? [days] : [days, known], days.length, firstChunk)
 }
 
 /** The dates of bars from their chunks; a daily bar is final on its own date. */
@@ -124,28 +125,33 @@ export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]):
   return { days, known }
 }
 
+/** The rank of a return whose window is not complete, or has too few earlier returns. */
+const NO_RANK = -1
+
 /**
- * The chunks, from number `first` on, of the close of each bar and the rank of the return over each window that ended
- * on it.
- * @param stored the stored chunks from the same bar on, whose ranks before bar `since` stay
+ * The chunks of the outcomes of bars: the close of each bar, and for each window the rank of the return that ended on
+ * the bar.
+ * @param stored the stored chunks from number `firstChunk` on; their ranks before bar `since` are kept
  */
 export function encodeOutcomes(
   { close }: Series,
   { ranks }: Pick<Outcomes, 'ranks'>,
   timeframe: Timeframe,
-  first = 0,
+  firstChunk = 0,
   stored?: { chunks: readonly Uint8Array[]; since: number },
 ): Buffer[] {
-  const from = chunkEnds(close.length)[first - 1] ?? 0
+  const firstBar = chunkEnds(close.length)[firstChunk - 1] ?? 0
   const storedRanks = stored && decodeRanksByEnd(timeframe, stored.chunks.map(asBuffer))
   const ranksByEnd = TIMEFRAMES[timeframe].windows.map((window, w) => {
-    const column = new Int32Array(Math.max(0, close.length - from)).fill(-1)
-    const begin = Math.max(from, window)
-    if (close.length > begin) column.set(ranks[w]!.subarray(begin - window, close.length - window), begin - from)
-    if (storedRanks !== undefined) column.set(storedRanks[w]!.subarray(0, stored!.since - from))
+    const column = new Int32Array(Math.max(0, close.length - firstBar)).fill(NO_RANK)
+    // `ranks` has a rank at the bar on which its window begins.
+    const firstEnd = Math.max(firstBar, window)
+    if (close.length > firstEnd)
+      column.set(ranks[w]!.subarray(firstEnd - window, close.length - window), firstEnd - firstBar)
+    if (storedRanks !== undefined) column.set(storedRanks[w]!.subarray(0, stored!.since - firstBar))
     return column
   })
-  return cutIntoChunks([close.subarray(from), ...ranksByEnd], close.length, first, from)
+  return cutIntoChunks([close.subarray(firstBar), ...ranksByEnd], close.length, firstChunk, firstBar)
 }
 
 /** The ranks of the returns that ended on each bar, by window. */
@@ -157,13 +163,13 @@ function decodeRanksByEnd(timeframe: Timeframe, chunks: readonly Buffer[]): Int3
   return ranksByEnd
 }
 
-/** Closes and ranks from their chunks. A rank moves to the bar on which its window begins; -1 if it is not complete. */
+/** Closes and ranks from their chunks. A rank moves to the bar on which its window begins. */
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
   const { windows } = TIMEFRAMES[timeframe]
   const bars = countBars(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
   // Each array ends with the windows that are not complete yet.
-  const ranksByEnd = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
+  const ranksByEnd = windows.map(window => new Int32Array(bars + window).fill(NO_RANK, bars))
   fillColumns([close, ...ranksByEnd.map(column => column.subarray(0, bars))], chunks)
   return { close, ranks: windows.map((window, w) => ranksByEnd[w]!.subarray(window)) }
 }
@@ -176,13 +182,13 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
  * - the names of the fields, separated by spaces
  * A gap that continues in the next chunk is cut at the boundary.
  */
-export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
+export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, firstChunk = 0): Buffer[] {
   const names = [...fields.keys()].sort()
   const records = names.map(name => fields.get(name)!)
   const chunks: Buffer[] = []
   // Per field: the index of its next event and of its next gap.
   const next = { event: new Int32Array(names.length), gap: new Int32Array(names.length) }
-  for (const [from, to] of chunkBounds(bars, first))
+  for (const [from, to] of chunkBounds(bars, firstChunk))
     chunks.push(encodeEventChunk(fieldPartsOnBars(names, records, next, from, to), from, to))
   return chunks
 }
@@ -191,17 +197,16 @@ export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: num
 interface FieldPart {
   name: string
   record: FieldRecord
-  /** The first event and the number of events. */
   firstEvent: number
-  events: number
-  /** The index in `record.gaps` of the first gap, and the number of gaps: two numbers each, first bar and end. */
+  eventCount: number
+  /** Index in `record.gaps`, which has two numbers for each gap: its first bar and its end. */
   firstGapIndex: number
-  gaps: number
+  gapCount: number
 }
 
 /**
- * The parts of the fields that have events or gaps on the bars from `from` up to `to`. A gap across a limit is a part of
- * both chunks.
+ * The parts of the fields that have events or gaps on a chunk's bars, from `from` up to `to`. A gap that reaches into the
+ * next chunk is in both.
  * @param next per field, the index of the event and of the gap from which to search; moved on for the next chunk
  */
 function fieldPartsOnBars(
@@ -214,19 +219,20 @@ function fieldPartsOnBars(
   const parts: FieldPart[] = []
   for (let f = 0; f < records.length; f++) {
     const record = records[f]!
-    const event = countUpTo(record.bars, from - 1, next.event[f])
-    let endOfEvents = event
+    const firstEvent = countUpTo(record.bars, from - 1, next.event[f])
+    let endOfEvents = firstEvent
     while (endOfEvents < record.bars.length && record.bars[endOfEvents]! < to) endOfEvents++
     next.event[f] = endOfEvents
-    let gap = next.gap[f]!
-    while (gap < record.gaps.length && record.gaps[gap + 1]! <= from) gap += 2
-    let endOfGaps = gap
+    let firstGapIndex = next.gap[f]!
+    while (firstGapIndex < record.gaps.length && record.gaps[firstGapIndex + 1]! <= from) firstGapIndex += 2
+    let endOfGaps = firstGapIndex
     while (endOfGaps < record.gaps.length && record.gaps[endOfGaps]! < to) endOfGaps += 2
     // The last gap may continue in the next chunk.
-    next.gap[f] = Math.max(gap, endOfGaps - 2)
-    const events = endOfEvents - event
-    const gaps = (endOfGaps - gap) / 2
-    if (events + gaps > 0) parts.push({ name: names[f]!, record, firstEvent: event, events, firstGapIndex: gap, gaps })
+    next.gap[f] = Math.max(firstGapIndex, endOfGaps - 2)
+    const eventCount = endOfEvents - firstEvent
+    const gapCount = (endOfGaps - firstGapIndex) / 2
+    if (eventCount + gapCount > 0)
+      parts.push({ name: names[f]!, record, firstEvent, eventCount, firstGapIndex, gapCount })
   }
   return parts
 }
@@ -237,29 +243,29 @@ function fieldPartsOnBars(
  */
 function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number): Buffer {
   const fieldNames = parts.map(({ name }) => name).join(' ')
-  const allEvents = parts.reduce((sum, { events }) => sum + events, 0)
-  const allGaps = parts.reduce((sum, { gaps }) => sum + gaps, 0)
-  // Offsets: of the bars and gaps among the numbers, of the bands among the bytes.
-  let bar = 1 + 2 * parts.length
-  let limit = bar + allEvents
-  let byte = 4 * (limit + 2 * allGaps)
-  const namesAt = byte + 3 * allEvents
+  const eventsInChunk = parts.reduce((sum, { eventCount }) => sum + eventCount, 0)
+  const gapsInChunk = parts.reduce((sum, { gapCount }) => sum + gapCount, 0)
+  // Where to write next: the bar of an event and a gap in `numbers`, the band of an event in `chunk`.
+  let nextBar = 1 + 2 * parts.length
+  let nextGap = nextBar + eventsInChunk
+  let nextBand = 4 * (nextGap + 2 * gapsInChunk)
+  const namesAt = nextBand + 3 * eventsInChunk
   const chunk = Buffer.from(new ArrayBuffer(namesAt + Buffer.byteLength(fieldNames)))
-  const numbers = new Int32Array(chunk.buffer, 0, byte >> 2)
+  const numbers = new Int32Array(chunk.buffer, 0, nextBand >> 2)
   numbers[0] = parts.length
   for (let i = 0; i < parts.length; i++) {
-    const { record, firstEvent: event, events, firstGapIndex, gaps } = parts[i]!
-    numbers[1 + 2 * i] = events
-    numbers[2 + 2 * i] = gaps
-    for (let e = event; e < event + events; e++, byte++) {
-      numbers[bar++] = record.bars[e]!
-      chunk[byte] = record.bands[e]!
-      chunk[byte + allEvents] = record.flips[e]!
-      chunk[byte + 2 * allEvents] = record.stability[e]!
+    const { record, firstEvent, eventCount, firstGapIndex, gapCount } = parts[i]!
+    numbers[1 + 2 * i] = eventCount
+    numbers[2 + 2 * i] = gapCount
+    for (let e = firstEvent; e < firstEvent + eventCount; e++, nextBand++) {
+      numbers[nextBar++] = record.bars[e]!
+      chunk[nextBand] = record.bands[e]!
+      chunk[nextBand + eventsInChunk] = record.flips[e]!
+      chunk[nextBand + 2 * eventsInChunk] = record.stability[e]!
     }
-    for (let g = firstGapIndex; g < firstGapIndex + 2 * gaps; g += 2) {
-      numbers[limit++] = Math.max(record.gaps[g]!, from)
-      numbers[limit++] = Math.min(record.gaps[g + 1]!, to)
+    for (let g = firstGapIndex; g < firstGapIndex + 2 * gapCount; g += 2) {
+      numbers[nextGap++] = Math.max(record.gaps[g]!, from)
+      numbers[nextGap++] = Math.min(record.gaps[g + 1]!, to)
     }
   }
   chunk.write(fieldNames, namesAt)
@@ -276,7 +282,7 @@ export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: read
   return decoding.columns()
 }
 
-/** The heads of some fields of a series, by name, from the text of its row. */
+/** The heads of some fields of a series, by name. @param fields the JSON in the row of the series */
 export function decodeHeads(fields: string, isWanted: (field: string) => boolean = () => true): Map<string, FieldHead> {
   const listed = JSON.parse(fields) as Record<string, [number, number, number]>
   const heads = new Map<string, FieldHead>()
@@ -309,8 +315,8 @@ const NOT_WANTED = -1
 class EventDecoder {
   readonly #columns: Omit<FieldColumns, 'gaps'>
   readonly #gaps: (number[] | undefined)[]
-  /** By field, the row of its next event. */
-  readonly #next: Int32Array
+  /** For each field, where its next event goes in the columns. */
+  readonly #nextRows: Int32Array
   /** The field names of a chunk, and the index of each among the wanted fields. */
   #lastNames = { text: '', indexes: [NOT_WANTED] }
 
@@ -335,34 +341,36 @@ class EventDecoder {
       stability: byteColumn(2),
     }
     this.#gaps = new Array(allHeads.length)
-    this.#next = first.slice(0, allHeads.length)
+    this.#nextRows = first.slice(0, allHeads.length)
   }
 
   /** Adds the wanted events of a chunk, whose layout is that of `encodeEvents`; false if a field has more than its head. */
   addChunk(chunk: Buffer): boolean {
     const numbers = leadingNumbers(chunk)
     const fields = numbers[0]!
-    let events = 0
-    let runs = 0
+    let eventsInChunk = 0
+    let gapsInChunk = 0
     for (let f = 0; f < fields; f++) {
-      events += numbers[1 + 2 * f]!
-      runs += numbers[2 + 2 * f]!
+      eventsInChunk += numbers[1 + 2 * f]!
+      gapsInChunk += numbers[2 + 2 * f]!
     }
-    // Offsets of the next field: bars and runs among the numbers, the others among the bytes.
-    const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
-    const fieldIndexes = this.#fieldIndexes(chunk.toString('latin1', at.byte + 3 * events))
+    // Where the next field begins: its bars and gaps in `numbers`, its bands in `chunk`.
+    let bar = 1 + 2 * fields
+    let gap = bar + eventsInChunk
+    let band = 4 * (gap + 2 * gapsInChunk)
+    const wantedIndexes = this.#wantedIndexes(chunk.toString('latin1', band + 3 * eventsInChunk))
     for (let f = 0; f < fields; f++) {
-      const fieldEvents = numbers[1 + 2 * f]!
-      const gaps = numbers[2 + 2 * f]!
-      const field = fieldIndexes[f]!
+      const eventCount = numbers[1 + 2 * f]!
+      const gapCount = numbers[2 + 2 * f]!
+      const field = wantedIndexes[f]!
       if (field !== NOT_WANTED) {
-        if (this.#next[field]! + fieldEvents > this.#columns.first[field + 1]!) return false
-        this.#copyEvents(field, fieldEvents, numbers, at.bar, chunk, at.byte, events)
-        if (gaps > 0) this.#addGaps(field, numbers.subarray(at.run, at.run + 2 * gaps))
+        if (this.#nextRows[field]! + eventCount > this.#columns.first[field + 1]!) return false
+        this.#copyEvents(field, eventCount, numbers, bar, chunk, band, eventsInChunk)
+        if (gapCount > 0) this.#addGaps(field, numbers.subarray(gap, gap + 2 * gapCount))
       }
-      at.bar += fieldEvents
-      at.run += 2 * gaps
-      at.byte += fieldEvents
+      bar += eventCount
+      gap += 2 * gapCount
+      band += eventCount
     }
     return true
   }
@@ -370,46 +378,44 @@ class EventDecoder {
   /**
    * Copies a field's events from a chunk to the columns, number by number: a call that copies costs more for so few.
    * @param field its index among the wanted fields
-   * @param rows the number of its events
    * @param bar the index of its first event in `numbers`, the bars of events
-   * @param byte the offset of its first event in `chunk`
+   * @param band the offset of its first event in `chunk`
    */
   #copyEvents(
     field: number,
-    rows: number,
+    eventCount: number,
     numbers: Int32Array,
     bar: number,
     chunk: Buffer,
-    byte: number,
+    band: number,
     eventsInChunk: number,
   ): void {
     const { bars, bands, flips, stability } = this.#columns
-    const to = this.#next[field]!
-    for (let i = 0; i < rows; i++) {
-      bars[to + i] = numbers[bar + i]!
-      bands[to + i] = chunk[byte + i]!
-      flips[to + i] = chunk[byte + eventsInChunk + i]!
-      stability[to + i] = chunk[byte + 2 * eventsInChunk + i]!
+    const row = this.#nextRows[field]!
+    for (let i = 0; i < eventCount; i++) {
+      bars[row + i] = numbers[bar + i]!
+      bands[row + i] = chunk[band + i]!
+      flips[row + i] = chunk[band + eventsInChunk + i]!
+      stability[row + i] = chunk[band + 2 * eventsInChunk + i]!
     }
-    this.#next[field] = to + rows
+    this.#nextRows[field] = row + eventCount
   }
 
-  /** Adds runs of bars without a band: pairs of the first bar and the end. */
-  #addGaps(field: number, runs: Int32Array): void {
+  /** Adds gaps to those of a field. @param limits the first bar and the end of each gap */
+  #addGaps(field: number, limits: Int32Array): void {
     this.#gaps[field] ??= []
     const gaps = this.#gaps[field]
-    for (let i = 0; i < runs.length; i += 2) {
-      // A run that continues from the chunk before becomes one again.
-      if (gaps.at(-1) === runs[i]) gaps.pop()
-      else gaps.push(runs[i]!)
-      gaps.push(runs[i + 1]!)
+    for (let i = 0; i < limits.length; i += 2) {
+      // A gap that was cut at the end of the chunk before becomes one again.
+      if (gaps.at(-1) === limits[i]) gaps.pop()
+      else gaps.push(limits[i]!)
+      gaps.push(limits[i + 1]!)
     }
   }
 
-  /**
-   * The index of each field of a chunk among the wanted ones. Neighbouring chunks nearly always have the same fields.
-   */
-  #fieldIndexes(text: string): readonly number[] {
+  /** For each field of a chunk its index among the wanted fields. @param text the names of the chunk's fields */
+  #wantedIndexes(text: string): readonly number[] {
+    // Neighbouring chunks nearly always have the same fields.
     if (this.#lastNames.text !== text) {
       const { names } = this.#columns
       this.#lastNames = { text, indexes: text.split(' ').map(name => names.indexOf(name)) }
@@ -420,18 +426,18 @@ class EventDecoder {
   /** The decoded columns; null if a field has fewer events than its head says. */
   columns(): FieldColumns | null {
     const { first } = this.#columns
-    for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
-    const gaps = Array.from(this.#gaps, runs => (runs === undefined ? NO_GAPS : Int32Array.from(runs)))
+    for (let f = 0; f < this.#nextRows.length; f++) if (this.#nextRows[f] !== first[f + 1]) return null
+    const gaps = Array.from(this.#gaps, limits => (limits === undefined ? NO_GAPS : Int32Array.from(limits)))
     return { ...this.#columns, gaps }
   }
 
-  /** Each field with its decoded last events. */
+  /** Each field with the events that were decoded, its last ones. */
   tails(): Map<string, FieldTail> {
     const { names, first, initialBar, initialBand, bars, bands, flips, stability } = this.#columns
     const tails = new Map<string, FieldTail>()
     for (let f = 0; f < names.length; f++) {
       const from = first[f]!
-      const to = this.#next[f]!
+      const to = this.#nextRows[f]!
       const gaps = this.#gaps[f]
       tails.set(names[f]!, {
         initialBar: initialBar[f]!,

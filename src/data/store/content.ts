@@ -30,14 +30,14 @@ export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars,
 /** A row with the hash of its expected content. */
 export type Hashed<Row> = Row & { hash: string }
 
-/** The row of a ticker. @param bars the parts of its bars */
-export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars: readonly PartHashes[]): EntryRow {
+/** The row of a ticker. @param barParts the hashes of the chunks of its bars */
+export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, barParts: readonly PartHashes[]): EntryRow {
   return {
     ...entry,
     first: formatDay(first),
     last: formatDay(last),
     origins: origins === undefined ? null : JSON.stringify(origins),
-    chunks: encodeChunkHashes(bars),
+    chunks: encodeChunkHashes(barParts),
   }
 }
 
@@ -57,7 +57,7 @@ export function entryOf(row: EntryRow): TickerEntry {
   return entry
 }
 
-/** The checksum of a ticker's row. @param entry a row of schema 6 or older has no `chunks` */
+/** The checksum of a ticker's row. @param entry has no `chunks` up to schema 6 @param stored as in `rowChecksum` */
 export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>, stored?: string): string {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
   return rowChecksum(
@@ -178,7 +178,7 @@ export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, st
 
 type Marks = Pick<TickerSummary, 'marks' | 'originDays'>
 
-/** Marks of a daily series as JSON; `stretches` in it: the first and last day of each file's bars. */
+/** Marks (gaps, and days outside their range) of a daily series as JSON, with the days of each file as `stretches`. */
 export function encodeMarks({ marks: { gaps, outside }, originDays }: Marks): string {
   const formatDays = (days: readonly Day[]): string[] => days.map(formatDay)
   return JSON.stringify({
@@ -210,7 +210,7 @@ export function sheetHash({ ticker, kind, records, sheet }: SheetRow, stored?: s
 }
 
 /**
- * SQL for the data in the tables, as the list names them.
+ * SQL for what the tables have of each ticker, as rows like those of the table `listed`.
  * @param schema the SQL schema of the tables with a dot, such as `bands.`
  */
 export function presentRowsSql(schema = ''): string {

@@ -12,12 +12,12 @@ import { type ChunkRow, decodeRecords, type StoreLocation } from './checked.js'
 import { CHECKSUM_LENGTH } from './checksum.js'
 import {
   chunkEnds,
-  chunkOf,
   encodeCalendar,
   encodeEvents,
   encodeOutcomes,
   encodePrices,
   encodeUnadjusted,
+  fullChunksBefore,
   storedEnds,
 } from './codec.js'
 import {
@@ -50,7 +50,7 @@ export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedReco
     entry,
     isTail: stored !== undefined,
     bars: packBars(ticker, daily.series, stored),
-    daily: packSeries(ticker, daily, storedBefore('daily'), marksTextOf(entry, daily.series)),
+    daily: packSeries(ticker, daily, storedBefore('daily'), marksJson(entry, daily.series)),
     weekly: packSeries(ticker, weekly, storedBefore('weekly')),
   }
 }
@@ -63,29 +63,30 @@ interface StoredBefore {
 
 const NOTHING_STORED: StoredBefore = { since: 0, end: null }
 
-/** The new chunks of a ticker's bars. @param stored the stored data that stay unchanged, if any */
+/** The chunks of a ticker's bars that have to be written. @param stored the stored data that stay; undefined: none */
 function packBars(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const bars = series.days.length
   const hashes = decodeChunkHashes({ chunks: stored?.hashes ?? '{}' })
-  const firstOf = (part: Part): number =>
-    stored === undefined ? 0 : unchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
-  const firstPrices = firstOf('prices')
+  const firstNewChunk = (part: Part): number =>
+    stored === undefined ? 0 : countUnchangedChunks(bars, stored.since.daily, stored.daily.bars, hashes[part])
+  const firstPrices = firstNewChunk('prices')
   const parts = [packPart(name, 'prices', firstPrices, encodePrices(series, firstPrices), hashes)]
-  const firstUnadjusted = firstOf('unadjusted')
+  const firstUnadjusted = firstNewChunk('unadjusted')
   const unadjusted = encodeUnadjusted(series, firstUnadjusted)
   if (unadjusted !== null) parts.push(packPart(name, 'unadjusted', firstUnadjusted, unadjusted, hashes))
   return parts
 }
 
 /**
- * The number of stored chunks that stay unchanged: all end before the first changed bar, and new bars move no end.
+ * The number of a part's stored chunks that stay: they end before the first changed bar, and end there with the new bars,
+ * too.
  * @param bars the number of bars of the new series
  * @param since the first changed bar
  * @param storedBars the number of stored bars
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
-function unchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
+function countUnchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
   const storedChunkEnds = storedEnds(storedBars, hashes.length / CHECKSUM_LENGTH)
   const newChunkEnds = chunkEnds(bars)
   let unchanged = 0
@@ -98,13 +99,13 @@ function unchangedChunks(bars: number, since: number, storedBars: number, hashes
   return unchanged
 }
 
-function marksTextOf(entry: TickerEntry, series: Series): string {
+function marksJson(entry: TickerEntry, series: Series): string {
   const { days } = series
   const originDays = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
   return encodeMarks({ marks: marksOf(series), originDays })
 }
 
-/** The row of a series without its hashes, and its new chunks. @param stored the stored data that stay unchanged */
+/** The row of a series without its hashes, and the chunks that have to be written. @param marks null for a weekly one */
 function packSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,
@@ -114,12 +115,13 @@ function packSeries(
   const { timeframe, days, known } = series
   const name = { ticker, timeframe }
   const hashes = decodeChunkHashes({ chunks: end?.hashes ?? '{}' })
-  const firstOf = (part: Part): number =>
-    end === null ? 0 : unchangedChunks(days.length, since, end.bars, hashes[part])
-  const firstCalendar = firstOf('calendar')
-  const firstOutcomes = firstOf('outcomes')
-  const firstEvents = firstOf('events')
-  const stored = end === null ? undefined : { chunks: end.outcomes.slice(firstOutcomes - chunkOf(since)), since }
+  const firstNewChunk = (part: Part): number =>
+    end === null ? 0 : countUnchangedChunks(days.length, since, end.bars, hashes[part])
+  const firstCalendar = firstNewChunk('calendar')
+  const firstOutcomes = firstNewChunk('outcomes')
+  const firstEvents = firstNewChunk('events')
+  const stored =
+    end === null ? undefined : { chunks: end.outcomes.slice(firstOutcomes - fullChunksBefore(since)), since }
   const events = encodeEvents(fields, days.length, firstEvents)
   // On most bars no band changes, so the first new chunks often equal the stored ones.
   let unchanged = 0
@@ -131,7 +133,7 @@ function packSeries(
     unchanged++
   return {
     timeframe,
-    summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
+    summary: { bars: days.length, final: formatDay(known.at(-1)!), ...eventSummary(fields, days.length), marks },
     parts: [
       packPart(name, 'calendar', firstCalendar, encodeCalendar(series, timeframe, firstCalendar), hashes),
       packPart(
@@ -147,8 +149,8 @@ function packSeries(
 }
 
 /**
- * New chunks of a part, and the hashes of all its chunks: those before `first` as they are stored.
- * @param storedHashes the hashes of each part
+ * New chunks of a part from number `first` on, and the hashes of all its chunks.
+ * @param storedHashes the hashes of each part's stored chunks, which are taken for the chunks before `first`
  */
 function packPart(
   name: SeriesName,
@@ -157,34 +159,35 @@ function packPart(
   chunks: readonly Buffer[],
   storedHashes: Partial<Record<Part, string>> = {},
 ): PackedPart {
-  const before = (storedHashes[part] ?? '').slice(0, first * CHECKSUM_LENGTH)
-  if (before.length < first * CHECKSUM_LENGTH)
+  const stored = storedHashes[part] ?? ''
+  const hashesBefore = stored.slice(0, first * CHECKSUM_LENGTH)
+  if (hashesBefore.length < first * CHECKSUM_LENGTH)
     throw new RangeError(`${part}: the hashes of the chunks before ${first} are missing`)
-  const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
-  return { part, first, chunks, hashes, endsBeforeStored: (storedHashes[part] ?? '').length > hashes.length }
+  const hashes = hashesBefore + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
+  return { part, first, chunks, hashes, endsBeforeStored: stored.length > hashes.length }
 }
 
-/** A series with some fields replaced: its row and its events. */
+/** A series with some fields replaced: its row, and all chunks of its events. @param readRows its stored events */
 export function amendSeries(
-  at: StoreLocation,
+  store: StoreLocation,
   { ticker, timeframe, fields }: Amendment,
   series: SeriesRow,
-  rows: () => readonly ChunkRow[],
+  readRows: () => readonly ChunkRow[],
 ): { row: SeriesRow; part: PackedPart } {
   const name = { ticker, timeframe }
-  const records = decodeRecords(at, name, series, rows, field => !fields.has(field))
+  const records = decodeRecords(store, name, series, readRows, field => !fields.has(field))
   for (const [field, record] of fields) if (record !== null) records.set(field, record)
   const part = packPart(name, 'events', 0, encodeEvents(records, series.bars))
   const row = {
     ...series,
-    ...countsOf(records, series.bars),
+    ...eventSummary(records, series.bars),
     chunks: encodeChunkHashes([part], decodeChunkHashes(series)),
   }
   return { row, part }
 }
 
-/** The columns of a series' row that its events determine. */
-function countsOf(
+/** The columns of a series' row that its events determine: their number, and the head of each field as JSON. */
+function eventSummary(
   records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,
 ): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
@@ -193,16 +196,12 @@ function countsOf(
   let eventsOnLast = 0
   for (const name of [...records.keys()].sort()) {
     const record = records.get(name)!
-    const eventCount = eventsOf(record)
+    const eventCount = record.bars.length + ('earlier' in record ? record.earlier : 0)
     heads[name] = [record.initialBar, record.initialBand, eventCount]
     events += eventCount
     if (record.bars[record.bars.length - 1] === bars - 1) eventsOnLast++
   }
   return { events, eventsOnLast, fields: JSON.stringify(heads) }
-}
-
-function eventsOf(record: FieldRecord | FieldTail): number {
-  return record.bars.length + ('earlier' in record ? record.earlier : 0)
 }
 
 function isSameChunk(stored: Uint8Array | undefined, now: Buffer): boolean {

@@ -74,8 +74,8 @@ export interface PageStore {
   setRun(run: PullRun | null): Promise<void>
 }
 
-/** A key of a map: one name for each series. */
-export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
+/** A series as text, for the keys of a map. */
+export function seriesMapKey({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }
 

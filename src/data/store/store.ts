@@ -160,9 +160,10 @@ export interface PackedEnd {
   /** The heads of its fields and the hashes of its chunks, as in its row. */
   fields: string
   hashes: string
-  /** The last chunks of events, from number `first` on; and of outcomes, from the chunk of 256 bars with the bar on. */
+  /** The last chunks of events, from number `first` on. */
   first: number
   events: Uint8Array[]
+  /** The last chunks of outcomes, from the first one that may change on. */
   outcomes: Uint8Array[]
 }
 

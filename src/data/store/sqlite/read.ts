@@ -4,7 +4,7 @@ import {
   type ChunkRow,
   damageError,
   type PartRow,
-  packedEndBefore,
+  packedEndOf,
   type RawSeries,
   type RawTicker,
   verifyChunks,
@@ -13,7 +13,7 @@ import {
   verifySheet,
   verifySheets,
 } from '../checked.js'
-import { chunkOf } from '../codec.js'
+import { fullChunksBefore } from '../codec.js'
 import {
   type ChunkList,
   DAMAGE,
@@ -140,8 +140,8 @@ export function rawRowsOfTicker(db: Session, entry: TickerRow): RawTicker {
 /** The stored data of a ticker before some bars, with its events from other bars on. */
 export function readTail(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
   const readEnd = (timeframe: Timeframe): PackedEnd => {
-    const rows = db.all<PartRow>(SELECT_LAST_CHUNKS, row.id, timeframe, chunkOf(from[timeframe]))
-    return packedEndBefore(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, {
+    const rows = db.all<PartRow>(SELECT_LAST_CHUNKS, row.id, timeframe, fullChunksBefore(from[timeframe]))
+    return packedEndOf(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, {
       since,
       from,
     })
