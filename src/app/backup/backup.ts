@@ -61,27 +61,27 @@ import { verifyAccounts } from '../../server/accounts/sqlite/verify.js'
  * A failed backup leaves nothing. The next backup removes the temporary folder of a killed one.
  */
 
-export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
+export const DATABASE_KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
   data: DATA,
   accounts: ACCOUNTS,
   trials: TRIALS,
   lists: LISTS,
 }
 
-export const KIND = z.enum(['data', 'accounts', 'trials', 'lists']) satisfies z.ZodType<FileKind>
+export const KIND_SHAPE = z.enum(['data', 'accounts', 'trials', 'lists']) satisfies z.ZodType<FileKind>
 
-export const SHA256 = z.string().regex(/^[0-9a-f]{64}$/)
+export const SHA256_SHAPE = z.string().regex(/^[0-9a-f]{64}$/)
 
 const BACKED_UP_SHAPE = z
   .strictObject({
-    kind: KIND,
+    kind: KIND_SHAPE,
     /** In the folder of the backup. */
     name: z.string(),
     /** The file that was copied. */
     path: z.string().min(1),
     schema: z.int().min(1),
     bytes: z.int().min(1),
-    sha256: SHA256,
+    sha256: SHA256_SHAPE,
   })
   .refine(({ kind, name }) => name === backupFileName(kind))
 
@@ -110,10 +110,10 @@ const MAX_MANIFEST_BYTES = 2 ** 20
 export async function backUp(files: Files, target: string, now = new Date()): Promise<Manifest> {
   const kinds = existingKinds(files)
   if (existsSync(target)) throw nameTakenError(target)
-  const temporary = temporaryStem(files, dirname(target))
-  const partial = partialName(temporary)
+  const stem = partialStem(files, dirname(target))
+  const partial = partialName(stem)
   try {
-    removeLeftovers(temporary)
+    removeLeftovers(stem)
     mkdirSync(partial, { recursive: true, mode: 0o700 })
     const manifest: Manifest = {
       schema: 'bands.backup-file/1',
@@ -144,8 +144,8 @@ function nameTakenError(target: string): InvalidParameter {
   return new InvalidParameter(words, { param: 'folder', value: target })
 }
 
-/** The beginning of the names of temporary folders. It is the same for every backup, so that the next one finds them. */
-function temporaryStem(files: Files, folder: string): string {
+/** The beginning of the paths of temporary folders. It is the same for every backup, so that the next one finds them. */
+function partialStem(files: Files, folder: string): string {
   return join(folder, `${databaseStem(files)}.backup`)
 }
 
@@ -165,8 +165,9 @@ function removeFolder(folder: string): void {
   }
 }
 
+/** The kinds of files that exist, at least one. Throws NotFound if there is none. */
 function existingKinds(files: Files): FileKind[] {
-  const kinds = (Object.keys(KINDS) as FileKind[]).filter(kind => existsSync(files[kind]))
+  const kinds = (Object.keys(DATABASE_KINDS) as FileKind[]).filter(kind => existsSync(files[kind]))
   if (kinds.length > 0) return kinds
   const message = `there is nothing to back up: no database at ${files.data}.`
   throw new NotFound(message, [], { remedy: remedy('import', ['FILE'], { db: files.data }) })
@@ -176,7 +177,7 @@ function existingKinds(files: Files): FileKind[] {
 async function copyFiles(files: Files, kinds: readonly FileKind[], folder: string): Promise<BackedUp[]> {
   const opened: { kind: FileKind; db: Connection }[] = []
   try {
-    for (const kind of kinds) opened.push({ kind, db: openForReading(files[kind], KINDS[kind]) })
+    for (const kind of kinds) opened.push({ kind, db: openForReading(files[kind], DATABASE_KINDS[kind]) })
     for (const { db } of opened) {
       db.exec('BEGIN')
       // The first read sets the moment.
@@ -222,15 +223,15 @@ async function copyAndVerify(db: Connection, kind: FileKind, path: string, folde
     throw new BadData({ file: path }, message, { remedy: remedy('verify') })
   }
   // The checks have opened the copy, and SQLite leaves these.
-  for (const ending of SQLITE_ENDINGS) rmSync(copy + ending, { force: true })
+  for (const ending of COMPANION_ENDINGS) rmSync(copy + ending, { force: true })
   syncToDisk(copy)
   return { kind, name, path, schema: schemaOf(db), bytes: statSync(copy).size, sha256: sha256Of(copy) }
 }
 
 /** Endings of the files that SQLite adds while a database in WAL mode is open. */
-const SQLITE_ENDINGS = ['-wal', '-shm']
+const COMPANION_ENDINGS = ['-wal', '-shm']
 
-/** Whether a folder looks like a backup: a half-made one has no manifest. */
+/** Whether a folder has the manifest of a backup. A half-made backup has none. */
 export function isBackup(folder: string): boolean {
   return existsSync(join(folder, MANIFEST))
 }
@@ -268,15 +269,17 @@ function notAFolderError(path: string, stats: Stats): BadData {
   return new BadData({ file: path }, words, { remedy: remedy('restore', ['DIR']) })
 }
 
+/** The error for a folder without a manifest, which may be a folder of backups: it names the newest one then. */
 function noManifestError(folder: string): BadData {
   const backups = readdirSync(folder).filter(name => isBackup(join(folder, name)))
-  const last = backups.sort().at(-1)
-  if (last === undefined) return notABackupError(folder)
-  const words = `this folder holds ${backups.length === 1 ? 'a backup' : `${backups.length} backups`}; restore one of them`
-  return new BadData({ file: folder }, words, { remedy: remedy('restore', [join(folder, last)]) })
+  const newest = backups.sort().at(-1)
+  if (newest === undefined) return notABackupError(folder)
+  const count = backups.length === 1 ? 'a backup' : `${backups.length} backups`
+  const words = `this folder holds ${count}; restore one of them`
+  return new BadData({ file: folder }, words, { remedy: remedy('restore', [join(folder, newest)]) })
 }
 
-/** Throws BadData for a file that is missing or is something else. */
+/** The stats of a file in the folder of a backup. Throws BadData if it is missing or no file. */
 function statBackupFile(folder: string, name: string): Stats {
   const stats = statSync(join(folder, name), { throwIfNoEntry: false })
   if (stats === undefined) throw new BadData({ file: folder }, `its ${name} is missing; take another backup`)
@@ -324,15 +327,15 @@ function databaseStem({ data }: Files): string {
 
 /** Removes all but the newest backups, and returns the removed ones. Other databases' backups and other folders stay. */
 function removeOlder(files: Files, parent: string, keep: number): string[] {
-  const shape = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
+  const time = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
   const stem = databaseStem(files)
-  const namedLikeBackups = readdirSync(parent).filter(name => shape.test(name) && name.replace(shape, '') === stem)
-  const ownBackups = namedLikeBackups.filter(name => isBackupOf(files, join(parent, name))).sort()
-  const oldBackups = ownBackups.slice(0, Math.max(0, ownBackups.length - keep)).map(name => join(parent, name))
+  const namedLikeBackups = readdirSync(parent).filter(name => time.test(name) && name.replace(time, '') === stem)
+  const backups = namedLikeBackups.filter(name => isBackupOf(files, join(parent, name))).sort()
+  const oldBackups = backups.slice(0, Math.max(0, backups.length - keep)).map(name => join(parent, name))
   try {
     for (const folder of oldBackups) {
       // A removal that is killed must not leave half a backup under its name.
-      const partial = partialName(temporaryStem(files, parent))
+      const partial = partialName(partialStem(files, parent))
       renameSync(folder, partial)
       rmSync(partial, { recursive: true })
     }
@@ -350,7 +353,7 @@ function removeOlder(files: Files, parent: string, keep: number): string[] {
 function isBackupOf(files: Files, folder: string): boolean {
   try {
     const { files: backedUp } = readManifest(folder)
-    const fileNames = backedUp.flatMap(({ name }) => ['', ...SQLITE_ENDINGS].map(ending => name + ending))
+    const fileNames = backedUp.flatMap(({ name }) => ['', ...COMPANION_ENDINGS].map(ending => name + ending))
     const expectedNames = [MANIFEST, ...fileNames]
     if (!readdirSync(folder).every(name => expectedNames.includes(name))) return false
     const data = backedUp.filter(({ kind }) => kind === 'data')
@@ -367,7 +370,7 @@ export const COMPANION_FILES: readonly (readonly [VerifiedFile['kind'], (file: s
   ['lists', verifyLists],
 ]
 
-/** Verifies a file of some kind. Returns its damages; empty if it is sound. */
+/** Verifies a file, and returns its damages; empty if it is sound. */
 export function verifyFile(kind: FileKind, file: string): Damage[] {
   const companion = COMPANION_FILES.find(([name]) => name === kind)
   if (companion !== undefined) return companion[1](file).damages

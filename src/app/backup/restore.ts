@@ -38,12 +38,12 @@ import { tryLock } from '../../data/store/sqlite/writer-lock.js'
 import {
   type BackedUp,
   copyOut,
-  KIND,
-  KINDS,
+  DATABASE_KINDS,
+  KIND_SHAPE,
   type Manifest,
   parseShape,
   readManifest,
-  SHA256,
+  SHA256_SHAPE,
   verifyFile,
 } from './backup.js'
 
@@ -67,8 +67,8 @@ export interface Restored {
 }
 
 /**
- * Replaces the user's files by those of a backup: all of them, or none. Throws NotFound, BadData for an unsound backup, InvalidParameter for an existing target that must not be replaced,
- * Busy while another process has it open, StorageError.
+ * Replaces the user's files by those of a backup: all of them, or none. Throws NotFound, BadData for an unsound backup,
+ * InvalidParameter for an existing target without `replace`, Busy while another process has it open, StorageError.
  */
 export async function restore(
   from: string,
@@ -134,7 +134,7 @@ function unfinishedError(from: string, { data }: Files, cause: unknown): Storage
 const NOTE_SHAPE = z.strictObject({
   schema: z.literal('bands.restore-note/1'),
   moves: z
-    .array(z.strictObject({ kind: KIND, from: z.string(), sha256: SHA256 }))
+    .array(z.strictObject({ kind: KIND_SHAPE, from: z.string(), sha256: SHA256_SHAPE }))
     .min(1)
     .max(4)
     .refine(moves => new Set(moves.map(({ kind }) => kind)).size === moves.length),
@@ -148,9 +148,10 @@ interface Move {
   kind: FileKind
   /** The path of the note next to the file that is replaced. A writer of that file finds the restore by it. */
   note: string
+  /** The path of the checked copy, and the path of the file that it replaces. */
   from: string
   to: string
-  /** SHA-256 of its bytes: only files that the restore wrote are moved. */
+  /** SHA-256 of the copy: only files that the restore wrote are moved. */
   sha256: string
 }
 
@@ -172,7 +173,7 @@ function invalidNoteError(path: string, why: Words): StorageError {
 }
 
 /** The moves that a note lists, with full paths. Throws StorageError where a name is not formed like that of a copy. */
-function movesOfNote(path: string, files: Files): Move[] {
+function readMoves(path: string, files: Files): Move[] {
   return readNote(path).moves.map(({ kind, from: name, sha256 }) => {
     const to = linkTarget(files[kind])
     if (isPartialName(name, to))
@@ -190,9 +191,9 @@ function linkTarget(target: string): string {
 /** Copies a file of a backup next to the one that it replaces, and checks the copy. */
 function prepareFile(backup: string, file: BackedUp, target: string): Move {
   const { kind, schema, name } = file
-  const known = KINDS[kind].migrations.length
-  if (schema > known) {
-    const words = `its ${name} was made by a newer bands (schema ${schema}, this one knows ${known}); update bands`
+  const newestSchema = DATABASE_KINDS[kind].migrations.length
+  if (schema > newestSchema) {
+    const words = `its ${name} was made by a newer bands (schema ${schema}, this one knows ${newestSchema}); update bands`
     throw new BadData({ file: backup }, words)
   }
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
@@ -200,7 +201,7 @@ function prepareFile(backup: string, file: BackedUp, target: string): Move {
   removeLeftovers(to)
   const from = partialName(to)
   try {
-    copyOut(backup, file, from, KINDS[kind].mode)
+    copyOut(backup, file, from, DATABASE_KINDS[kind].mode)
     const [damage] = verifyFile(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
     if (kind === 'data') clearWriter(from)
@@ -225,19 +226,19 @@ function clearWriter(path: string): void {
   }
 }
 
-/** Locks the files, writes the notes and renames the files. @param committed is called once the restore is committed */
-function replaceAll(moves: readonly Move[], data: string, committed: () => void): void {
+/** Locks the files, writes the notes and renames the files. @param onCommitted called once the restore is committed */
+function replaceAll(moves: readonly Move[], data: string, onCommitted: () => void): void {
   withWriterLock(data, () => {
     const opened: (Connection | null)[] = []
     try {
       for (const { to } of moves) if (existsSync(to)) opened.push(openExclusiveOrNull(to))
       leaveNotes(moves, restoreNotePath(data))
-      committed()
+      onCommitted()
     } finally {
       // Committed data in a -wal are in the file by then.
       for (const connection of opened) connection?.close()
     }
-    carryOutMoves(moves, restoreNotePath(data))
+    finishMoves(moves, restoreNotePath(data))
   })
 }
 
@@ -265,7 +266,10 @@ function openExclusiveOrNull(path: string): Connection | null {
   }
 }
 
-/** Writes a note next to each file. The last one, `commit`, is next to the data and commits the restore. */
+/**
+ * Writes a note next to each file, and removes all of them if one cannot be written.
+ * @param commit path of the note next to the data, which commits the restore: it is written last
+ */
 function leaveNotes(moves: readonly Move[], commit: string): void {
   const others = moves.map(({ note }) => note).filter(note => note !== commit)
   const notes = [...others, commit]
@@ -296,7 +300,7 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
  * StorageError before the first move if a file is lost or was not written by the restore.
  * @param commit path of the note that commits the restore: it goes last
  */
-function carryOutMoves(moves: readonly Move[], commit: string): void {
+function finishMoves(moves: readonly Move[], commit: string): void {
   const remaining = moves.filter(({ from }) => existsSync(from))
   for (const move of moves) {
     if (!remaining.includes(move)) refuseLostFile(move)
@@ -330,22 +334,26 @@ function refuseLostFile({ from, to, sha256 }: Move): void {
 export function finishRestore(files: Files): string | null {
   const { data } = files
   const commit = restoreNotePath(data)
-  const notes = (): string[] => Object.values(files).map(restoreNotePath).filter(existsSync)
-  if (notes().length === 0) return null
+  const existingNotes = (): string[] => Object.values(files).map(restoreNotePath).filter(existsSync)
+  if (existingNotes().length === 0) return null
   try {
     return withWriterLock(data, () => {
       // The previous lock holder may have finished it, or left another.
       if (existsSync(commit)) {
-        carryOutMoves(movesOfNote(commit, files), commit)
+        finishMoves(readMoves(commit, files), commit)
         return `the restore of ${data} that was stopped is finished now.`
       }
-      for (const note of notes()) if (readNote(note)) rmSync(note, { force: true })
+      for (const note of existingNotes()) {
+        // Throws for a file that no restore left.
+        readNote(note)
+        rmSync(note, { force: true })
+      }
       return null
     })
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    // Another has finished it meanwhile.
-    if (notes().length === 0) return null
+    // Another process has finished it meanwhile.
+    if (existingNotes().length === 0) return null
     const words = `a restore of ${data} was stopped before its end, and cannot be finished: ${failureReason(data, cause)}`
     throw new StorageError(words, { cause })
   }

@@ -59,8 +59,8 @@ export function accountsUrl({ accounts, env = process.env }: AccountsChoice): Ur
 }
 
 /**
- * The functions that administer accounts in PostgreSQL, the address of these, and the command that makes an account.
- * Throws InvalidParameter for accounts in a file. @param refusal the sentence for it
+ * The functions that administer accounts in PostgreSQL, the address of the accounts, and the command that makes one.
+ * Throws InvalidParameter for accounts in a file. @param refusal the sentence of that error
  */
 async function loadAdmin(choice: AccountsChoice, refusal: string) {
   const url = accountsUrl(choice)
@@ -87,8 +87,9 @@ async function openAccountsAt(
 }
 
 /**
- * The place of accounts in PostgreSQL, and the number of partitions of their tables, 1 for none. A number makes the
- * accounts. Throws InvalidParameter for a file, NotFound for missing accounts, StorageError if they exist already.
+ * The address of accounts in PostgreSQL, and the number of partitions of their tables, 1 for none. Throws
+ * InvalidParameter for a file, NotFound for missing accounts, StorageError for existing ones if a number is given.
+ * @param partitions makes the accounts with this number
  */
 export async function accountsLayoutOf(
   choice: AccountsChoice,
@@ -111,8 +112,8 @@ export async function accountsUpdatePlan(choice: AccountsChoice): Promise<Update
 }
 
 /**
- * Grants a PostgreSQL role the rights to read and charge the accounts, and returns their place. Throws InvalidParameter
- * for a file, NotFound for an unknown role.
+ * Grants a PostgreSQL role the rights to read and charge the accounts, and returns their address. Throws
+ * InvalidParameter for a file, NotFound for an unknown role.
  */
 export async function grantAccountsTo(choice: AccountsChoice, role: string): Promise<string> {
   const refusal = 'rights are for accounts in PostgreSQL, and these are a file.'

@@ -13,8 +13,8 @@ const INSTALL = `python3 -m pip install 'ray[client]==${TESTED_RAY}'`
 const MAX_RETRIES = 10
 
 /**
- * The length of a frame's head in bytes. Byte 0 is the kind, a letter. Bytes 1-4 are the number of the job, 5-8 that of
- * the task, 9-16 the number of bytes that follow. All numbers are little-endian.
+ * The length of the head of a message (a frame) in bytes. Byte 0 is the kind, a letter. Bytes 1-4 are the number of the
+ * job, 5-8 that of the task, 9-16 the number of bytes that follow. All numbers are little-endian.
  */
 const HEAD_BYTES = 17
 
@@ -99,13 +99,13 @@ export class RayCluster implements Cluster {
     child.unref()
   }
 
-  /** Writes a frame to the gateway. */
+  /** Writes a frame to the gateway: its head, as HEAD_BYTES describes it, and its bytes. */
   #send(child: ChildProcess, kind: string, bytes: Uint8Array, job = 0, task = 0): void {
-    const head = Buffer.alloc(9)
-    head.write(kind, 'latin1')
-    head.writeUInt32LE(job, 1)
-    head.writeUInt32LE(task, 5)
-    child.stdin!.write(Buffer.concat([head, lengthBytes(bytes)]))
+    const kindAndNumbers = Buffer.alloc(9)
+    kindAndNumbers.write(kind, 'latin1')
+    kindAndNumbers.writeUInt32LE(job, 1)
+    kindAndNumbers.writeUInt32LE(task, 5)
+    child.stdin!.write(Buffer.concat([kindAndNumbers, lengthBytes(bytes)]))
     child.stdin!.write(bytes)
   }
 
@@ -118,14 +118,15 @@ export class RayCluster implements Cluster {
     // The gateway has a session of its own, so that Ctrl-C at the terminal does not end it; it ends with its input.
     const { env = process.env } = this.#options
     const child = spawn('python3', ['-u', gateway], { stdio: ['pipe', 'pipe', 'pipe'], detached: true, env })
-    const settings = { address: this.#address, cpus: this.#options.threads ?? null, retries: MAX_RETRIES }
+    const cluster = { address: this.#address, cpus: this.#options.threads ?? null, retries: MAX_RETRIES }
+    const worker = { host, node: process.execPath, version: version(), identity: programIdentity(host) }
     let errorOutput = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       errorOutput = (errorOutput + text).slice(-2000)
     })
     // The end of its output shows that the gateway has ended; errors of its input add nothing.
     child.stdin.on('error', () => {})
-    this.#send(child, START, Buffer.from(JSON.stringify({ ...settings, ...workerProgram(host) })))
+    this.#send(child, START, Buffer.from(JSON.stringify({ ...cluster, ...worker })))
     const cpus = await new Promise<number>((resolve, reject) => {
       child.once('error', cause => reject(notInstalled('Python', cause)))
       const onLost = (error: Error): void => {
@@ -186,11 +187,6 @@ export class RayCluster implements Cluster {
 }
 
 const NO_BYTES = new Uint8Array()
-
-/** The program that workers run, and its identity. */
-function workerProgram(host: string) {
-  return { host, node: process.execPath, version: version(), identity: programIdentity(host) }
-}
 
 /** Why the program in Python gave up. */
 interface Loss {

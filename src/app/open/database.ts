@@ -64,8 +64,7 @@ export interface Opened {
 
 /**
  * Opens a database for questions, without writing. The bundled sample answers if it is named, or if the user has no
- * database. Throws
- * NotFound for a named file that is missing, StorageError for an unreadable one.
+ * database. Throws NotFound for a named file that is missing, StorageError for an unreadable one.
  */
 export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
@@ -124,7 +123,7 @@ export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | 
   return existsSync(path) ? openForReading(choice) : null
 }
 
-/** As which tier, day and time a database is seen, with which fields, and by how many. */
+/** How the answers of an open store are limited, computed and cached. */
 interface StoreView extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads' | 'cluster'> {
   withCache?: ((store: Store) => Store) | undefined
   derived?: DerivedCache | undefined
@@ -281,20 +280,18 @@ export async function namedConditions(choice: DatabaseChoice = {}): Promise<Name
 
 /**
  * The path of a file next to the user's database; null for the sample. Throws NotFound for a named database that is
- * missing.
+ * missing. @param opened the database of the choice, if it is open; otherwise it is opened and closed
  */
 async function companionPath(
   kind: 'trials' | 'lists',
   choice: DatabaseChoice,
   opened: Pick<Opened, 'sample'> | null = null,
 ): Promise<string | null> {
-  const { sample } = opened ?? (await openAndClose(choice))
+  let sample = opened?.sample
+  if (sample === undefined) {
+    const openedHere = await openLocal(choice)
+    await openedHere.local.close()
+    sample = openedHere.sample
+  }
   return sample ? null : filesOf(choice)[kind]
-}
-
-/** Opens a database and closes it: its path and whether it is the sample are known then. */
-async function openAndClose(choice: DatabaseChoice): Promise<Opened> {
-  const opened = await openLocal(choice)
-  await opened.local.close()
-  return opened
 }

@@ -151,8 +151,8 @@ export async function updateBars(
 }
 
 /**
- * The tickers of each vendor that fetched their bars or facts. Throws NotFound where none was fetched, InvalidParameter
- * for a named ticker that was not.
+ * The tickers that were fetched from each vendor, by its name. Throws NotFound if none was fetched, InvalidParameter for
+ * a named ticker that was not. @param tickers null: all tickers
  */
 export async function tickersByVendor(
   importer: Importer,
@@ -166,9 +166,9 @@ export async function tickersByVendor(
     const sheets = withFacts.has(ticker) ? Object.values(await importer.store.sheets(ticker)) : []
     const sources = sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))
     if (entry !== null) sources.unshift(entry.source)
-    const names = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
-    for (const name of names) groups.set(name, [...(groups.get(name) ?? []), ticker])
-    if (names.size === 0 && tickers !== null) throw notFetchedError(ticker, entry?.source)
+    const vendors = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
+    for (const vendor of vendors) groups.set(vendor, [...(groups.get(vendor) ?? []), ticker])
+    if (vendors.size === 0 && tickers !== null) throw notFetchedError(ticker, entry?.source)
   }
   if (groups.size > 0) return groups
   const fetchOne = remedy('fetch', ['TICKER'], { from: 'PROVIDER' })

@@ -126,9 +126,9 @@ export async function readCondition(
   text: string,
 ): Promise<{ condition: string; meaning: string }> {
   const { parseCondition, printCondition } = await import('../../core/language/condition.js')
-  const known = fields.conditions!
+  const stored = fields.conditions!
   // With the new condition under its name, so that one that uses itself is refused.
-  const conditions = { ...known, named: (other: string) => (other === name ? text : known.named(other)) }
+  const conditions = { ...stored, named: (other: string) => (other === name ? text : stored.named(other)) }
   const meaning = printCondition(parseCondition(text, { ...fields, conditions }, { param: 'condition' }))
   return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
 }

@@ -39,9 +39,12 @@ export function databasePath(choice: DatabaseChoice = {}): string {
   return resolve(fileValue(param, named))
 }
 
-/** The path of a user who names none. */
-function defaultPath(choice: DatabaseChoice): string {
-  return join(dataFolder(choice), 'bands.db')
+/** The path of the database of a user who names none, in the XDG data folder. */
+function defaultPath({ env = process.env }: DatabaseChoice): string {
+  const data = env.XDG_DATA_HOME
+  // The XDG base directory specification has relative paths ignored.
+  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
+  return join(folder, 'bands', 'bands.db')
 }
 
 export function isSample(choice: DatabaseChoice): boolean {
@@ -60,14 +63,6 @@ export function namedDatabase(choice: DatabaseChoice): [param: string, named: st
 /** Opens the database read-only. Throws NotFound, StorageError for a file that cannot be read. */
 export function openForReading(choice: DatabaseChoice): Store {
   return openSqlite(databasePath(choice), { readonly: true, notice: choice.notice })
-}
-
-/** The default folder of a user's data. */
-function dataFolder({ env = process.env }: DatabaseChoice): string {
-  const data = env.XDG_DATA_HOME
-  // The XDG base directory specification has relative paths ignored.
-  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
-  return join(folder, 'bands')
 }
 
 /**

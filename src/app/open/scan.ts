@@ -36,7 +36,7 @@ export interface DataCheck {
 }
 
 /** The cache of decoded series in this thread: the next scan often has the same matches. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_CACHE_BYTES = 64 * 1024 * 1024
 
 /** Runs scans in a thread: each reads every ticker, and would block all other callers. */
 export function begin({ path, numbers }: ScanData): Handler {
@@ -45,7 +45,7 @@ export function begin({ path, numbers }: ScanData): Handler {
   if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   // Throws FileLost if the name now leads to another file than the server opened.
   const openChecked = (): Store => {
-    const store = cachedStore(openSqlite(path, { readonly: true }), MOST_BYTES)
+    const store = cachedStore(openSqlite(path, { readonly: true }), MAX_CACHE_BYTES)
     if (isSameFile(fileNumbers(path), numbers)) return store
     void store.close()
     throw new FileLost(`${path} was replaced by another file, which is not taken over yet`)

@@ -12,7 +12,7 @@ import { refuseUnfinishedRestore } from './database.js'
 import type { DatabaseChoice } from './paths.js'
 import { type OpenData, openData, type ViewOptions } from './served-data.js'
 
-/** Gets what happens to new files. */
+/** Called with the result of checking a new file. */
 export interface Reports {
   taken(snapshot: string): void
   /** @param why for the log of the server: it may name paths */
@@ -29,7 +29,7 @@ interface Following extends Reports {
   onRefusal(refused: RefusedFile | null): void
 }
 
-/** Milliseconds between two looks at the name of the file. */
+/** Milliseconds between two checks of the name of the file. */
 const CHECK_INTERVAL_MS = 1_000
 
 /**
@@ -39,9 +39,9 @@ const CHECK_INTERVAL_MS = 1_000
 export class TakeOver {
   readonly #options: Following
   #data: OpenData
-  /** Identifies the refused file and its contents: another look at the same one is in vain. */
+  /** Identifies the refused file and its contents, which is not checked again; empty without one. */
   #refused = ''
-  #looking: Promise<void> = Promise.resolve()
+  #lastCheck: Promise<void> = Promise.resolve()
   /** The new file while it is checked. */
   #candidate: OpenData | null = null
   #draining: Promise<void> = Promise.resolve()
@@ -54,23 +54,23 @@ export class TakeOver {
     void this.#watch()
   }
 
-  /** Looks now, also at a file that was refused before. */
+  /** Checks the file now, also one that was refused before. */
   checkNow(): Promise<void> {
     this.#refused = ''
     return this.#enqueueCheck()
   }
 
-  /** Ends looking, and closes the data. */
+  /** Ends the checks, and closes the data. */
   async close(): Promise<void> {
     this.#end.abort()
     // Its check may take minutes.
     await this.#candidate?.close()
-    await this.#looking
+    await this.#lastCheck
     await this.#draining
     await this.#data.close()
   }
 
-  /** Looks at the file again and again, until the data are closed. */
+  /** Checks the file again and again, until the data are closed. */
   async #watch(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
@@ -79,32 +79,32 @@ export class TakeOver {
     }
   }
 
-  /** Looks at the file after all earlier looks have ended; settles when this one has. */
+  /** Checks the file after all earlier checks have ended; settles when this one has. */
   #enqueueCheck(): Promise<void> {
-    this.#looking = this.#looking.then(() => (this.#end.signal.aborted ? undefined : this.#checkFile()))
-    return this.#looking
+    this.#lastCheck = this.#lastCheck.then(() => (this.#end.signal.aborted ? undefined : this.#checkFile()))
+    return this.#lastCheck
   }
 
   /** Takes over the file that now has the name, if it is a new one. Reports a refusal; never throws. */
   async #checkFile(): Promise<void> {
     const { onRefusal, refused, choice } = this.#options
     const path = this.#path
-    const seen = statSync(path, { throwIfNoEntry: false })
+    const file = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
-    if (seen === undefined) return
-    if (isSameFile(seen, this.#data.fileNumbers)) {
+    if (file === undefined) return
+    if (isSameFile(file, this.#data.fileNumbers)) {
       this.#refused = ''
       return onRefusal(null)
     }
-    const identity = [seen.dev, seen.ino, seen.size, seen.mtimeMs].join(' ')
+    const identity = [file.dev, file.ino, file.size, file.mtimeMs].join(' ')
     if (identity === this.#refused) return
     try {
       refuseUnfinishedRestore(choice)
-      await this.#replaceData(await this.#openAndVerify(seen))
+      await this.#replaceData(await this.#openAndVerify(file))
     } catch (error) {
       if (this.#end.signal.aborted) return
       // A restore or a writer ends soon; or the next file is there already.
-      if (error instanceof Busy || !isSameFile(fileNumbers(path), seen)) return
+      if (error instanceof Busy || !isSameFile(fileNumbers(path), file)) return
       const { message } = error as Error
       this.#refused = identity
       onRefusal({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
@@ -117,13 +117,13 @@ export class TakeOver {
   }
 
   /** Opens the new file and checks all of it. Throws StorageError if it is not sound, Busy if it was replaced again. */
-  async #openAndVerify(seen: FileNumbers): Promise<OpenData> {
+  async #openAndVerify(file: FileNumbers): Promise<OpenData> {
     const path = this.#path
     removeStaleCompanions(path, this.#data.companions)
     const next = openData(openSqlite(path, { readonly: true }), this.#options.view)
     this.#candidate = next
     try {
-      if (!isSameFile(seen, next.fileNumbers)) throw new Busy(`${path} was replaced again`)
+      if (!isSameFile(file, next.fileNumbers)) throw new Busy(`${path} was replaced again`)
       next.start()
       const { damages, definitions, tickers } = await next.verify()
       const [damage] = damages

@@ -20,7 +20,7 @@ import {
   type Source,
   type WhyEmpty,
 } from '../../core/source.js'
-import { type PageStore, type PulledEntry, seriesMapKey } from '../../data/store/pages.js'
+import { mapKeyOf, type PageStore, type PulledEntry } from '../../data/store/pages.js'
 import type { PulledEvents } from './pulled-events.js'
 
 /** The local bars, and pages pulled from servers. */
@@ -137,8 +137,8 @@ export class DatabaseSource implements Source {
   async missing(): Promise<(key: SeriesKey) => boolean> {
     const entries = await this.#parts.pages.entries()
     const tickers = new Set(entries.map(({ ticker }) => ticker))
-    const complete = new Set(entries.filter(({ state }) => state === 'complete').map(seriesMapKey))
-    return key => tickers.has(key.ticker) && !complete.has(seriesMapKey(key))
+    const complete = new Set(entries.filter(({ state }) => state === 'complete').map(mapKeyOf))
+    return key => tickers.has(key.ticker) && !complete.has(mapKeyOf(key))
   }
 
   /** Notes about the answers so far: which were pulled, from where and when. */

@@ -3,7 +3,7 @@ import type { History } from '../../core/model/history.js'
 import { UNDEFINED } from '../../core/model/series.js'
 import { firstOf } from '../../core/numbers.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
-import { seriesMapKey } from '../../data/store/pages.js'
+import { mapKeyOf } from '../../data/store/pages.js'
 
 /** What the remarks need to know of the history of a field. */
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
@@ -27,7 +27,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     const { ticker, after, as_of, stability } = history
     const { states, withoutBar } = eventsOnDates(history, days)
     const unstable = stability.includes(UNDEFINED)
-    fieldHistories.set(seriesMapKey(history), { ticker, after, as_of, events: stability.length, unstable, withoutBar })
+    fieldHistories.set(mapKeyOf(history), { ticker, after, as_of, events: stability.length, unstable, withoutBar })
     return states
   }
   return {

@@ -6,12 +6,12 @@ import { eventsCost } from '../../core/tiers.js'
 import {
   haveGaps,
   keyOf,
+  mapKeyOf,
   type PageStore,
   type PulledEntry,
   type PullRun,
   type StoredPage,
   type StoredPages,
-  seriesMapKey,
 } from '../../data/store/pages.js'
 import type { Store } from '../../data/store/store.js'
 import type { Credits } from './answer.js'
@@ -92,7 +92,7 @@ async function planSeries(
   run: PullRun | null,
 ): Promise<PullPlan> {
   const unordered: { planned: PlannedSeries; pulledAt: string }[] = []
-  const distinctSeries = new Map(series.map(key => [seriesMapKey(key), key])).values()
+  const distinctSeries = new Map(series.map(key => [mapKeyOf(key), key])).values()
   for (const key of distinctSeries) {
     const state = await pullState(pages, key, url, { replace, run })
     const price = state.due === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)

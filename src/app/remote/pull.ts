@@ -3,14 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../../core/errors.js'
 import { parseDay } from '../../core/model/day.js'
 import type { BandEvent, EventsPage, EventsQuery } from '../../core/model/event.js'
-import {
-  haveGaps,
-  keyOf,
-  type PageStore,
-  type PullRun,
-  type StoredPages,
-  seriesMapKey,
-} from '../../data/store/pages.js'
+import { haveGaps, keyOf, mapKeyOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
 import {
   addPage,
   chainOf,
@@ -279,10 +272,10 @@ class PullWork {
 
   /** The report of the pull so far. @param stopped why it stopped; null at its end */
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
-    const entries = new Map((await this.#context.pages.entries()).map(entry => [seriesMapKey(entry), entry]))
+    const entries = new Map((await this.#context.pages.entries()).map(entry => [mapKeyOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {
       const { credits, added, changed, note, refusal } = item
-      const entry = entries.get(seriesMapKey(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
+      const entry = entries.get(mapKeyOf(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
       const { events, query_range, pulled_at, as_of } = entry
       const figures = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
       return { ...keyOf(item), outcome: outcomeOf(item), ...figures }

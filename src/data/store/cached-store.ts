@@ -88,10 +88,7 @@ function cachedPageChecks(pages: PageStore): (readVersion: ReadVersion, ticker: 
 
 const MAX_CACHED_TICKERS = 100_000
 
-/**
- * Returns `read` with a cache for its last result, which is used until something is written or the query changes. A call
- * during a read awaits the same read.
- */
+/** Returns `read` with a cache for its last result, also while that is read, until a write or another query. */
 function cachedLastResult<Query, Result>(
   store: Store,
   read: (query?: Query) => Promise<Result>,

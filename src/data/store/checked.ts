@@ -157,7 +157,7 @@ export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Da
  */
 export interface RawSeries extends SeriesName {
   entry: Hashed<EntryRow> | undefined
-  /** Whether the list has bars of the ticker. */
+  /** Whether the list has bars of the ticker; checked only if `entry` is missing. */
   isListed: boolean
   series: Hashed<SeriesRow> | undefined
   /** Chunks of the needed parts, each part in order. */
@@ -170,10 +170,7 @@ export function neededParts({ fields, outcomes }: Pick<SeriesQuery, 'fields' | '
   return DERIVED_PARTS.filter(part => isNeeded[part])
 }
 
-/**
- * The requested columns of a series, with the given `unsettled`; null: unknown ticker. Throws Damaged for a missing or
- * changed row.
- */
+/** The requested columns of a series, with the given `unsettled`; null: unknown ticker. Throws Damaged. */
 export function decodeSeries(
   store: StoreLocation,
   raw: RawSeries,

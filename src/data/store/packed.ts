@@ -125,12 +125,10 @@ function packSeries(
   const events = encodeEvents(fields, days.length, firstEvents)
   // On most bars no band changes, so the first new chunks often equal the stored ones.
   let unchanged = 0
-  while (
-    end !== null &&
-    unchanged < events.length &&
-    isSameChunk(end.events[firstEvents + unchanged - end.first], events[unchanged]!)
-  )
-    unchanged++
+  for (; end !== null && unchanged < events.length; unchanged++) {
+    const storedChunk = end.events[firstEvents + unchanged - end.first]
+    if (storedChunk === undefined || !events[unchanged]!.equals(storedChunk)) break
+  }
   return {
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...eventSummary(fields, days.length), marks },
@@ -202,8 +200,4 @@ function eventSummary(
     if (record.bars[record.bars.length - 1] === bars - 1) eventsOnLast++
   }
   return { events, eventsOnLast, fields: JSON.stringify(heads) }
-}
-
-function isSameChunk(stored: Uint8Array | undefined, now: Buffer): boolean {
-  return stored !== undefined && now.equals(stored)
 }

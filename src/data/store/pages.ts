@@ -75,7 +75,7 @@ export interface PageStore {
 }
 
 /** A series as text, for the keys of a map. */
-export function seriesMapKey({ ticker, timeframe, field }: SeriesKey): string {
+export function mapKeyOf({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }
 

@@ -66,11 +66,11 @@ export const LISTS: DatabaseKind = {
  * The lists in one SQLite file, which is made if it is missing. Throws StorageError if it cannot be made or written.
  */
 export function openSqliteLists(path: string, now: () => number = Date.now, notice?: Notice): Lists {
-  return new SqliteLists(openAndTestWriting(path, LISTS, notice), now)
+  return new SqliteLists(openWritable(path, LISTS, notice), now)
 }
 
-/** Opens a file for writing, and tries a write: otherwise a file that cannot be written fails only after the work. */
-function openAndTestWriting(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
+/** Opens a file for writing and tries a write, which would otherwise fail after the work. Another writer may be busy. */
+function openWritable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
   const session = new Session(path, openForWriting(path, kind, notice), kind)
   try {
     session.transaction(() => {})
@@ -128,8 +128,8 @@ class SqliteLists implements Lists {
   async add(name: string, tickers: readonly string[]): Promise<NamedList> {
     return this.#writeAndHash(db => {
       db.run(INSERT_LIST, name, null, this.#now())
-      const { places } = db.get<{ places: number }>(SELECT_NEXT_PLACE, name)!
-      for (const [i, ticker] of tickers.entries()) db.run(INSERT_TICKER, name, ticker, places + i)
+      const { nextPlace } = db.get<{ nextPlace: number }>(SELECT_NEXT_PLACE, name)!
+      for (const [i, ticker] of tickers.entries()) db.run(INSERT_TICKER, name, ticker, nextPlace + i)
       return findList(db, name)!
     })
   }
@@ -286,7 +286,7 @@ function isAmongListsSql(name: string): string {
 const SELECT_LISTS = 'SELECT name, condition FROM lists'
 const SELECT_TICKERS = 'SELECT ticker FROM list_tickers WHERE list = ? ORDER BY place'
 const SELECT_LISTS_WITH_TICKER = 'SELECT list FROM list_tickers WHERE ticker = ? ORDER BY list'
-const SELECT_NEXT_PLACE = 'SELECT coalesce(max(place) + 1, 0) AS places FROM list_tickers WHERE list = ?'
+const SELECT_NEXT_PLACE = 'SELECT coalesce(max(place) + 1, 0) AS nextPlace FROM list_tickers WHERE list = ?'
 const INSERT_LIST = `INSERT INTO lists (name, condition, made, row_hash) VALUES (?, ?, ?, ${JUST_WRITTEN}) ON CONFLICT (name) DO NOTHING`
 const INSERT_TICKER = `INSERT INTO list_tickers (list, ticker, place, row_hash) VALUES (?, ?, ?, ${JUST_WRITTEN}) ON CONFLICT DO NOTHING`
 const SELECT_MARKS = 'SELECT ticker, timeframe, day FROM seen WHERE list = ? ORDER BY ticker, timeframe'
@@ -388,7 +388,7 @@ export const TRIALS: DatabaseKind = {
  * written.
  */
 export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
-  return trialLog(openAndTestWriting(path, TRIALS, notice), now)
+  return trialLog(openWritable(path, TRIALS, notice), now)
 }
 
 /** The rows of a trial log; the file is only read. Throws StorageError if it is missing or unreadable. */

@@ -68,9 +68,10 @@ export function takeMissingSteps(
     .transaction(() => {
       const taken = schemaOf(db)
       const steps = migrations.slice(taken)
-      const first = steps.findIndex(step => typeof step !== 'string' && 'repack' in step)
-      const isCopied = taken > 0 && first >= 0
-      const copy = isCopied ? copyBeforeUpgrade(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
+      const firstRepack = steps.findIndex(step => typeof step !== 'string' && 'repack' in step)
+      let copy: string | null = null
+      if (taken > 0 && firstRepack >= 0)
+        copy = copyBeforeUpgrade(db, path, `${path}.before-schema-${taken + firstRepack + 1}`, connect)
       for (const step of steps) {
         if (typeof step === 'string') db.exec(step)
         else if ('add' in step) step.add(db)

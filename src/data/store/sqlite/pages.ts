@@ -16,20 +16,15 @@ export function sqlitePageStore(db: Session, meta: Meta): PageStore {
     async put(series) {
       db.transaction(() => {
         const { ticker, url } = series
-        const other = db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
-        if (other !== undefined) removePulled(db, ticker)
-        putPulled(db, pulledRowOf(series))
+        const otherServer = db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
+        if (otherServer !== undefined) removePulled(db, ticker)
+        db.run(INTO_PULLED, ...pulledValues(pulledRowOf(series)))
+        addToList(db, ticker, listedName(series))
       })
     },
     run: async () => meta.pullRun(),
     setRun: async run => meta.setPullRun(run),
   }
-}
-
-/** Replaces a row. Must be called inside a transaction. */
-function putPulled(db: Session, row: PulledRow): void {
-  db.run(INTO_PULLED, ...pulledValues(row))
-  addToList(db, row.ticker, listedName(row))
 }
 
 /** Notes in the list of written data that a ticker has an item. */
@@ -98,11 +93,13 @@ const NEWEST_PAGE_EVENTS = 100
 /** The events of a pull as pages: the newest, which has the server's ETag, and one with all older events. */
 function pagesOf(key: SeriesKey, { events, etag, mixed, ...pull }: UnfinishedPull): StoredPage[] {
   const { pulled_at, as_of, query_range, total_occurrences: total } = pull
-  const newest = events.toReversed()
-  const page = (from: number, to: number): StoredPage => {
-    const body = { ...key, events: newest.slice(from, to), total_occurrences: Math.max(0, total - from), query_range }
-    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
+  const newestFirst = events.toReversed()
+  const makePage = (from: number, to: number): StoredPage => {
+    const total_occurrences = Math.max(0, total - from)
+    const body = { ...key, events: newestFirst.slice(from, to), total_occurrences, query_range }
+    return { before: newestFirst[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
   }
-  const first = { ...page(0, NEWEST_PAGE_EVENTS), etag, gapAbove: mixed }
-  return events.length > NEWEST_PAGE_EVENTS ? [first, page(NEWEST_PAGE_EVENTS, events.length)] : [first]
+  const newestPage = { ...makePage(0, NEWEST_PAGE_EVENTS), etag, gapAbove: mixed }
+  if (events.length <= NEWEST_PAGE_EVENTS) return [newestPage]
+  return [newestPage, makePage(NEWEST_PAGE_EVENTS, events.length)]
 }

@@ -100,10 +100,10 @@ export function readRawSeries(
 ): (ticker: string) => RawSeries {
   const rows = db.all<TickerRow>(`${SELECT_TICKERS} WHERE ticker IN (${placeholders(tickers)})`, ...tickers)
   const ids = rows.map(({ id }) => id)
-  const these = `ticker_id IN (${placeholders(ids)}) AND timeframe = ?`
-  const seriesSql = `SELECT ticker_id AS id, ${SERIES_COLUMNS}, hash FROM series WHERE ${these}`
+  const ofTheseSeries = `ticker_id IN (${placeholders(ids)}) AND timeframe = ?`
+  const seriesSql = `SELECT ticker_id AS id, ${SERIES_COLUMNS}, hash FROM series WHERE ${ofTheseSeries}`
   const chunksSql = `SELECT ticker_id AS id, part, chunk, columns FROM chunks
-    WHERE ${these} AND part IN (${placeholders(parts)}) ORDER BY ticker_id, part, chunk`
+    WHERE ${ofTheseSeries} AND part IN (${placeholders(parts)}) ORDER BY ticker_id, part, chunk`
   const entries = new Map(rows.map(row => [row.ticker, row]))
   const withoutRow = tickers.filter(ticker => !entries.has(ticker))
   const lost = new Set(withoutRow.filter(ticker => db.get(SELECT_LISTED, ticker, 'bars') !== undefined))
@@ -118,9 +118,9 @@ export function readRawSeries(
   }
   return ticker => {
     const entry = entries.get(ticker)
-    const ofTicker = { ticker, timeframe, entry, isListed: lost.has(ticker) }
-    if (entry === undefined) return { ...ofTicker, series: undefined, chunks: [] }
-    return { ...ofTicker, series: series.get(entry.id), chunks: chunks.get(entry.id) ?? [] }
+    const identity = { ticker, timeframe, entry, isListed: lost.has(ticker) }
+    if (entry === undefined) return { ...identity, series: undefined, chunks: [] }
+    return { ...identity, series: series.get(entry.id), chunks: chunks.get(entry.id) ?? [] }
   }
 }
 
@@ -137,14 +137,15 @@ export function rawRowsOfTicker(db: Session, entry: TickerRow): RawTicker {
   }
 }
 
-/** The stored data of a ticker before some bars, with its events from other bars on. */
+/**
+ * The end of a ticker's stored data, enough to derive it again from some bars on.
+ * @param since per timeframe, the first bar that may change @param from the first bar whose events are needed
+ */
 export function readTail(db: Session, row: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
   const readEnd = (timeframe: Timeframe): PackedEnd => {
     const rows = db.all<PartRow>(SELECT_LAST_CHUNKS, row.id, timeframe, fullChunksBefore(from[timeframe]))
-    return packedEndOf(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, {
-      since,
-      from,
-    })
+    const bars = { since, from }
+    return packedEndOf(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe), rows, bars)
   }
   return { since, hashes: row.chunks, daily: readEnd('daily'), weekly: readEnd('weekly') }
 }

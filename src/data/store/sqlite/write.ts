@@ -4,41 +4,39 @@ import {
   encodeChunkHashes,
   entryColumnValues,
   entryRowOf,
-  type Hashed,
   type SeriesRow,
   seriesColumnValues,
 } from '../content.js'
 import { amendSeries, pack } from '../packed.js'
 import { assetClassChange, sheetRowOf } from '../sheets.js'
-import type { Amendment, PackedPart, PackedRecord, Part, SheetRow, TickerRecord, TickerSheet } from '../store.js'
+import type { Amendment, PackedPart, PackedRecord, Part, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
 import { addToList } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
- * Replaces one ticker, but writes only the chunks that differ. If stored data remain valid, only later chunks are
- * written. Must be called inside a transaction.
+ * Replaces one ticker, but writes only the chunks that differ. If the record is a tail (earlier stored chunks stay), all
+ * its chunks are written. Must be called inside a transaction.
  */
 export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
   const { entry, isTail, bars, daily, weekly } = 'isTail' in record ? record : pack(record)
   const { ticker } = entry
   const { id } = upsert(db, 'tickers', ['ticker'], entryColumnValues(entryRowOf(entry, bars)))
-  const rows: NewChunk[] = []
+  const chunks: NewChunk[] = []
   for (const { timeframe, parts } of [{ ...daily, parts: [...bars, ...daily.parts] }, weekly]) {
-    const chunksOf = isTail ? replaceEnd : changedChunks
-    for (const part of parts) rows.push(...chunksOf(db, id, timeframe, part))
+    const chunksToWrite = isTail ? cutToNewChunks : cutToChangedChunks
+    for (const part of parts) chunks.push(...chunksToWrite(db, id, timeframe, part))
   }
-  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) changedChunks(db, id, 'daily', NO_UNADJUSTED)
+  if (!isTail && !bars.some(({ part }) => part === 'unadjusted'))
+    db.run(DELETE_CHUNKS_FROM, id, 'daily', 'unadjusted', 0)
   if (!isTail) addToList(db, ticker, 'bars')
   // The last chunks of all parts are written next to each other, because a new bar changes all of them.
-  for (const isLast of [false, true]) for (const row of rows) if (row.isLast === isLast) putChunk(db, id, row)
+  for (const isLast of [false, true]) for (const chunk of chunks) if (chunk.isLast === isLast) putChunk(db, id, chunk)
   for (const { timeframe, summary, parts } of [daily, weekly])
     putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: encodeChunkHashes(parts) })
 }
 
 type Chunks = Omit<PackedPart, 'hashes'>
-
-const NO_UNADJUSTED: Chunks = { part: 'unadjusted', first: 0, chunks: [] }
 
 interface NewChunk {
   timeframe: Timeframe
@@ -48,8 +46,8 @@ interface NewChunk {
   isLast: boolean
 }
 
-/** Deletes the stored chunks that are after the new ones of a part, and returns all new ones. */
-function replaceEnd(
+/** Deletes the stored chunks after the new ones of a part, and returns all new ones. */
+function cutToNewChunks(
   db: Session,
   id: number,
   timeframe: Timeframe,
@@ -59,8 +57,8 @@ function replaceEnd(
   return chunks.map((columns, i) => ({ timeframe, part, chunk: first + i, columns, isLast: i === chunks.length - 1 }))
 }
 
-/** The new chunks of a part that differ from the stored ones. Deletes the stored chunks after them. */
-function changedChunks(db: Session, id: number, timeframe: Timeframe, part: Chunks): NewChunk[] {
+/** Deletes the stored chunks after the new ones of a part, and returns the new ones that differ from the stored. */
+function cutToChangedChunks(db: Session, id: number, timeframe: Timeframe, part: Chunks): NewChunk[] {
   const storedRows = db.all<{ chunk: number; columns: Buffer }>(
     SELECT_CHUNKS_FROM,
     id,
@@ -72,7 +70,7 @@ function changedChunks(db: Session, id: number, timeframe: Timeframe, part: Chun
   const end = part.first + part.chunks.length
   const endsBeforeStored = storedRows.some(({ chunk }) => chunk >= end)
   // Compares the bytes and not the hashes, so that damaged chunks are repaired.
-  return replaceEnd(db, id, timeframe, { ...part, endsBeforeStored }).filter(
+  return cutToNewChunks(db, id, timeframe, { ...part, endsBeforeStored }).filter(
     ({ chunk, columns }) => stored.get(chunk)?.equals(columns) !== true,
   )
 }
@@ -115,7 +113,7 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   const series = seriesRow(db, entry, timeframe)
   const stored = (): ReturnType<typeof chunkRows> => chunkRows(db, entry, timeframe, 'events')
   const { row, part } = amendSeries(db, { ticker, timeframe, fields }, series, stored)
-  for (const chunk of changedChunks(db, entry.id, timeframe, part)) putChunk(db, entry.id, chunk)
+  for (const chunk of cutToChangedChunks(db, entry.id, timeframe, part)) putChunk(db, entry.id, chunk)
   putSeriesRow(db, entry, timeframe, row)
 }
 
@@ -126,16 +124,14 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
     db.run('DELETE FROM listed WHERE ticker = ? AND what = ?', ticker, kind)
     return
   }
-  insertSheet(db, sheetRowOf({ ticker, kind, sheet }))
+  const row = sheetRowOf({ ticker, kind, sheet })
+  const values = [ticker, kind, row.records, row.hash, row.sheet]
+  db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
+  addToList(db, ticker, kind)
   if (kind !== 'securities') return
+  // The ticker's row repeats the asset class.
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
   const { assetClass, hash } = assetClassChange(entry, { ticker, kind, sheet })
   db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', assetClass, hash, entry.id)
-}
-
-function insertSheet(db: Session, { ticker, kind, records, hash, sheet }: Hashed<SheetRow>): void {
-  const values = [ticker, kind, records, hash, sheet]
-  db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
-  addToList(db, ticker, kind)
 }
