@@ -16,33 +16,36 @@ import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { SHORT, type Sweep, type SweepCell } from '../../research/sweep/result.js'
 import type { Tally } from '../../research/tally/tally.js'
 import type { LogComparison } from '../../research/trials.js'
-import { logText, strategiesText } from './words.js'
+import { strategiesText } from './words.js'
 
 /** Answers: the finding of a result and its certainty in a sentence or two, for the head of its page or output. */
 
-/** The answer of a study. It is about the middle window, or about another one if only that one is significant. */
+/**
+ * The answer of a study. It is about the middle window, or about another one if only that one is significant. The other
+ * significant windows follow. The first warning if there was no event.
+ */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
-  const tested = study.windows.filter(isTested)
-  const middle = middleItem(tested)
-  if (middle === undefined) return untestedAnswer(study)
-  const findings = tested.filter(({ verdict }) => isFinding(verdict))
-  const headline = findings.length === 0 || findings.includes(middle) ? middle : middleItem(findings)!
+  const testedWindows = study.windows.filter(isTested)
+  const middleWindow = middleItem(testedWindows)
+  if (middleWindow === undefined) return untestedAnswer(study)
+  const findings = testedWindows.filter(({ verdict }) => isFinding(verdict))
+  const mainWindow = findings.length === 0 || findings.includes(middleWindow) ? middleWindow : middleItem(findings)!
   const sentences = [
-    `${title(headline.verdict)}: ${comparedText(headline, study)}; ${pText(headline, tested.length)}.`,
-    contextText(headline),
-    logSentence(study.log, headline.log_q),
+    `${title(mainWindow.verdict)}: ${comparedText(mainWindow, study)}; ${pText(mainWindow, testedWindows.length)}.`,
+    contextSentence(mainWindow),
+    logSentence(study.log, mainWindow.log_q),
   ]
   for (const window of findings) {
-    if (window === headline) continue
+    if (window === mainWindow) continue
     const finding = `${title(overText(window.horizon, study))} ${window.verdict}: ${pointsText(window.diff)}`
-    sentences.push(` ${finding}; ${pText(window, tested.length)}.`)
+    sentences.push(` ${finding}; ${pText(window, testedWindows.length)}.`)
   }
   return sentences.join('')
 }
 
-/** A sentence that compares the events with any bar of the same context; empty without a context. */
-function contextText({ context_base: base }: StudyWindow): string {
+/** A sentence that compares a window with any bar in the same context, which is not tested; empty without a context. */
+function contextSentence({ context_base: base }: StudyWindow): string {
   const diff = base?.diff ?? null
   return diff === null ? '' : ` Against any bar of the same context, not tested: ${pointsText(diff)}.`
 }
@@ -59,10 +62,32 @@ function eventsAndCases(events: number, cases: number): string {
   return cases >= events ? eventsText : `${eventsText}, about ${independentCases(cases)}`
 }
 
-/** The sentence of logText after a space, to follow the verdict; empty if there is none. */
-export function logSentence(log: LogComparison | null, q: number | 'untested' | null, qName?: string): string {
-  const text = logText(log, q, qName)
-  return text === null ? '' : ` ${text}`
+/**
+ * The sentence after a verdict about the other questions that were asked of the same data, and how many of them would
+ * have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
+ * @param q p of the verdict corrected over the log; null if it is not known, `untested` for a question without a p
+ * @param qName name of this q in the sentence
+ */
+export function logSentence(
+  log: LogComparison | null,
+  q: number | 'untested' | null,
+  qName = 'corrected for all of them q',
+): string {
+  if (log === null || log.questions < 2) return ''
+  const { family, questions, windows, expected } = log
+  const oneOf = ` One of ${whole(questions)} questions`
+  if (family === 'run') return `${oneOf} asked of these data so far; the others are not counted (--family run).`
+  const counted = `${oneOf} (${whole(windows)} windows) asked of these data so far (bands trials)`
+  if (q === 'untested') return `${counted}.`
+  const qText = q === null ? '' : `; ${qName} ${probability(q)}`
+  return `${counted}: by chance ${chanceFindingsText(expected)} p < .05${qText}.`
+}
+
+/** `about 3 have`, `fewer than one has`: the number of windows that would be significant by chance. */
+function chanceFindingsText(expected: number): string {
+  if (expected < 0.95) return 'fewer than one has'
+  const rounded = Math.round(expected)
+  return rounded === 1 ? 'about one has' : `about ${whole(rounded)} have`
 }
 
 type TestedWindow = StudyWindow & { diff: number }
@@ -72,7 +97,10 @@ function isTested(window: StudyWindow): window is TestedWindow {
   return window.diff !== null && window.p_corrected !== null
 }
 
-/** `p .030, .090 corrected for 3 windows`. The correction is omitted for a p that is not significant without it. */
+/**
+ * `p .030, .090 corrected for 3 windows`. The correction is omitted for a p that is not significant without it.
+ * @param windows number of tested windows
+ */
 function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number): string {
   const p = tests[0]?.p ?? null
   const isSignificant = p !== null && p < LEVEL
@@ -92,6 +120,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (window === undefined)
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended and been ranked.`
   const { n_independent, top_share, returns, base } = window
+  // The same share after any bar, to compare with.
   const anyBarText = (share: number | null): string =>
     share === null ? '' : ` (any ${BAR_NAMES[timeframe]}: ${shareText(share)})`
   const later = `${count(Number.parseInt(window.window, 10), BAR_NAMES[timeframe])} later`
@@ -103,7 +132,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   return `${opening}.${logSentence(log, 'untested')}`
 }
 
-/** With fewer independent cases a study has no p-value, either. */
+/** With fewer independent cases the answer of a tally begins with `Too few`; a study has no p-value then. */
 const LEAST_CASES = 10
 
 /** `10 events, about 8 independent cases`, those of the middle window; only the events if there are several groups. */
@@ -134,17 +163,10 @@ function independentCases(cases: number): string {
 }
 
 /** `+3.8 points over 20 days (95%: +1.0 to +6.0)`: the difference from any bar. */
-function comparedText(
-  {
-    diff,
-    horizon,
-    intervals: [interval] = [],
-  }: Pick<StudyWindow, 'diff' | 'horizon'> & Partial<Pick<StudyWindow, 'intervals'>>,
-  { timeframe }: { timeframe: Timeframe },
-): string {
-  const { low = null, high = null } = interval ?? {}
+function comparedText({ diff, horizon, intervals }: StudyWindow, study: EventStudy): string {
+  const { low = null, high = null } = intervals[0] ?? {}
   const range = low === null || high === null ? '' : ` (95%: ${signedPoints(low)} to ${signedPoints(high)})`
-  return `${pointsText(diff ?? 0)} ${overText(horizon, { timeframe })}${range}`
+  return `${pointsText(diff ?? 0)} ${overText(horizon, study)}${range}`
 }
 
 const BAR_NAMES: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
@@ -164,16 +186,19 @@ function pointsText(difference: number): string {
 /** `+3.8`: a difference of returns in percentage points, with a second decimal below 1. */
 function signedPoints(difference: number): string {
   const size = Math.abs(difference * 100)
-  const text = size.toFixed(size < 0.995 ? 2 : 1).replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
+  const digits = size.toFixed(size < 0.995 ? 2 : 1)
+  const text = digits.replace(THOUSANDS_BOUNDARY, ',')
   return Number(text) === 0 ? text : `${difference < 0 ? '-' : '+'}${text}`
 }
+
+const THOUSANDS_BOUNDARY = /\B(?=(\d{3})+(?:\.|$))/g
 
 /** The item in the middle of a list, the earlier of two; undefined for an empty list. */
 function middleItem<Item>(items: readonly Item[]): Item | undefined {
   return items[Math.floor((items.length - 1) / 2)]
 }
 
-/** The answer of a backtest. It is about the days of its tests, or about all days if there are none. */
+/** The answer of a backtest: about the test days of its validation, or about all days without a validation. */
 export function backtestAnswer(backtest: Backtest): string {
   const { equity, signals, trade_statistics: trades, statistics } = backtest
   if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
@@ -190,7 +215,7 @@ export function backtestAnswer(backtest: Backtest): string {
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
   const verdict = title(backtest.verdict.word)
   const firstSentence = `${verdict}: ${returnText(statistics.total_return)}${drawsText(backtest)}${holding}.`
-  return `${firstSentence}${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubt(backtest)}`
+  return `${firstSentence}${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubtText(backtest)}`
 }
 
 /** The total return of the benchmark with a name; null if there is none. */
@@ -198,7 +223,10 @@ function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, benchmark
   return benchmarks.find(({ name }) => name === benchmarkName)?.statistics.total_return ?? null
 }
 
-/** A sentence about the return of the same exposure; empty for a strategy in the market at least half of the time. */
+/**
+ * A sentence about a benchmark that always holds the strategy's average share of the equity in positions. Empty for a
+ * strategy in the market at least half of the time.
+ */
 function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
   const { invested } = backtest.statistics
   const exposureReturn = benchmarkReturn(backtest, SAME_EXPOSURE)
@@ -207,19 +235,21 @@ function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>)
 }
 
 /** `better than 70% of random entries (p .136)`, or why there is no comparison. */
-export function entryText({ random_entry: { p, better_than: share, reason } }: Pick<Backtest, 'random_entry'>): string {
+export function randomEntryText({
+  random_entry: { p, better_than: share, reason },
+}: Pick<Backtest, 'random_entry'>): string {
   if (p === null || share === null) return `not compared with random entries${reason === null ? '' : ` (${reason})`}`
   const comparison = share >= 0.5 ? `better than ${shareText(share)}` : `worse than ${shareText(1 - share)}`
   return `${comparison} of random entries (p ${probability(p)})`
 }
 
 /** A sentence with the deflated Sharpe ratio of a finding, if the number of tried strategies makes it doubtful. */
-function deflatedDoubt({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
+function deflatedDoubtText({ trials: { deflated_sharpe: deflated, n }, verdict }: Backtest): string {
   if (verdict.word !== 'beats chance' || deflated === null || 1 - deflated < LEVEL) return ''
   return ` Of ${strategiesText(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
-/** The answer of a walk-forward or a split, which is only about the days of its tests. */
+/** The answer of a walk-forward or a split, which is only about its test days. */
 export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, verdict } = tests
   const { log, log_q } = backtest.trials
@@ -227,10 +257,10 @@ export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, 
   const resultText = `${returnText(statistics.total_return)}${drawsText(tests)} on the days of the tests (${first} to ${last})`
   const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
   const tradesText = `${count(trades.n, 'trade')}, worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(verdict.word)}: ${resultText}; ${holdingText}.${logSentence(log, log_q)} ${title(entryText(tests))}; ${tradesText}.`
+  return `${title(verdict.word)}: ${resultText}; ${holdingText}.${logSentence(log, log_q)} ${title(randomEntryText(tests))}; ${tradesText}.`
 }
 
-/** The first and the last day of the tests. */
+/** The first and the last test day. */
 function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
   const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
@@ -284,7 +314,7 @@ function findingsText({ cells, tried }: Sweep): string | null {
   return texts.length === 0 ? null : listNames(texts)
 }
 
-/** The sentence about all combinations tested together. @param hasFinding whether a single one stands out by itself */
+/** The sentence about all combinations tested together. @param hasFinding whether a single combination is significant */
 function spaText(p: number, hasFinding: boolean): string {
   const pInBrackets = `(SPA p ${probability(p)})`
   if (p >= LEVEL) return `Tested together they are not told from chance ${pInBrackets}.`
@@ -305,7 +335,7 @@ function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell
   return `. The smallest q is ${qInTable}${probability(log_q)} with the ${otherWindows} (bands trials).`
 }
 
-/** The combinations that the parts of a validation chose, each once, as `rsi_zone = oversold, 20d (short)`. */
+/** The combinations that were chosen in any training part, each once, as `rsi_zone = oversold, 20d (short)`. */
 export function chosenNames({ folds }: NonNullable<Sweep['validation']>): string[] {
   return [...new Set(folds.flatMap(({ chosen }) => chosen))].map(name => name.replaceAll('; ', ', '))
 }

@@ -2,7 +2,7 @@ import { count, money, percent, probability, returnText, shareRange, shareText, 
 import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
-import { backtestAnswer, deflatedText, entryText } from './answer.js'
+import { backtestAnswer, deflatedText, randomEntryText } from './answer.js'
 import { type Chart, type ChartPrices, line, newChart } from './chart.js'
 import { canBeLogarithmic, dayOf, pricesSection } from './charts.js'
 import {
@@ -84,9 +84,10 @@ export function describeBacktest(
   }
 }
 
-/** The sections about all data: those before Monte Carlo and those after it. A section is null if it has nothing to show. */
+/** The sections about all data, above and below the one about Monte Carlo. Null is a section that has nothing to show. */
 function allDataSections(backtest: Backtest, prices: readonly ChartPrices[]) {
-  const priceChartOf = (chart: ChartPrices, id: string): Chart => priceWithTrades(chart, backtest.trades, id)
+  const priceChartOf = (tickerPrices: ChartPrices, id: string): Chart =>
+    priceWithTrades(tickerPrices, backtest.trades, id)
   return {
     beforeMonteCarlo: [curveSection(backtest), yearsSection(yearsByName(backtest))],
     afterMonteCarlo: [
@@ -169,7 +170,7 @@ function tradesInShort(backtest: Backtest): string {
   if (n === 0) return 'No closed trade.'
   const cases = independentTrades(backtest.trades)
   const among = cases === n ? '' : ` (about ${whole(cases)} independent)`
-  return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${entryText(backtest)}`
+  return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${randomEntryText(backtest)}`
 }
 
 /** The statistics of the closed trades in a sentence. */
@@ -185,7 +186,10 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   return `${count(n, 'trade')}: ${hit}, ${means}, ${extremes}, ${excursions}${breakEven}.`
 }
 
-/** Two sentences: the result of random entry, or why there is none; and the number of trials with the deflated ratio. */
+/**
+ * Two sentences: the result of random entry, or why there is none; and the number of tried strategies with the deflated
+ * Sharpe ratio. Only the second one if random entry has neither a result nor a reason.
+ */
 function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
   const trialsSentence = withFullStop(
     `${triedText(trials, strategiesText)} Deflated Sharpe ratio: ${deflatedText(trials)}`,
@@ -275,7 +279,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
     row(`Sharpe, rf ${percent(strategy.risk_free, '')}`, 'ratio', statistics.sharpe, sharpe),
     row('worst drawdown', 'return', statistics.max_drawdown, max_drawdown),
   ]
-  return comparisonTable('What the draws have where the strategy has one number', heads, rows, { tone: undefined })
+  return comparisonTable('What the draws have where the strategy has one number', heads, rows)
 }
 
 /** A chart of the equity among the draws: the ranges of nine of ten and of half of them, and their median. */

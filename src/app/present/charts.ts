@@ -20,6 +20,7 @@ import { compareTexts } from './words.js'
 /**
  * A section with a price chart of each ticker; all but the first are folded.
  * @param tickers all tickers of the question, also those without a chart
+ * @param chartOf draws the prices of a ticker as a chart with an id
  */
 export function pricesSection(
   prices: readonly ChartPrices[],
@@ -222,7 +223,6 @@ function sharesOfTotal(counts: readonly number[]): number[] {
   return counts.map(n => (total === 0 ? 0 : Number((n / total).toPrecision(5))))
 }
 
-/** The middle of each bin. */
 export function binMiddles(edges: readonly number[]): number[] {
   return edges.slice(1).map((edge, i) => Number(((edge + edges[i]!) / 2).toPrecision(6)))
 }
@@ -235,6 +235,7 @@ export function roundBinEdges(values: readonly number[], bins: number): number[]
   const [first = 0, second = 0.01] = roundSteps(least, greatest, bins)
   const step = second - first
   const from = Math.floor(least / step)
+  // A greatest value on an edge gets a bin above it.
   const to = Math.max(Math.ceil(greatest / step), Math.floor(greatest / step) + 1)
   return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)))
 }

@@ -25,7 +25,6 @@ import {
   yearsSection,
 } from './performance.js'
 import { statisticsRow } from './records.js'
-
 import {
   blocksText,
   originFacts,
@@ -37,7 +36,7 @@ import {
   withFullStop,
 } from './words.js'
 
-/** Strategies side by side. */
+/** Describes strategies side by side. */
 export function describeComparison(comparison: Comparison): Description {
   const { strategies, sharpe_differences: differences } = comparison
   const names = strategies.map(({ name }) => name)
@@ -74,12 +73,15 @@ export function describeComparison(comparison: Comparison): Description {
   }
 }
 
-/** `95%`: the level of an interval. */
+/** The level of an interval, `95%`. */
 function levelText(level: number): string {
   return percent(Number(level.toFixed(6)), '')
 }
 
-/** The strategy with the highest Sharpe ratio, and how its difference from the others was judged. */
+/**
+ * The strategy with the highest Sharpe ratio, and its differences from others that led to the verdict. The trial log and
+ * a loss of all strategies follow.
+ */
 function answerOf(comparison: Comparison): string {
   const { strategies, best, dates, verdict, trials } = comparison
   const bestStrategy = strategies.find(({ name }) => name === best)
@@ -87,17 +89,17 @@ function answerOf(comparison: Comparison): string {
   if (bestStrategy === undefined) return 'No strategy has a Sharpe ratio over these days.'
   const finding = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
   const qName = `over all of them the q of ${best} against random entry`
-  const end = `${logSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
+  const closingSentences = `${logSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
   const differences = differencesOfBest(comparison)
-  if (differences.length === 0) return `Not tested: ${finding}; there is no difference to test.${end}`
-  const withVerdict = differences.filter(difference => difference.verdict === verdict)
+  if (differences.length === 0) return `Not tested: ${finding}; there is no difference to test.${closingSentences}`
+  const withSameVerdict = differences.filter(difference => difference.verdict === verdict)
   if (verdict === 'not told apart') {
-    const more = withVerdict.length > 1 ? `, nor from ${count(withVerdict.length - 1, 'other')}` : ''
-    return `${title(verdict)}: ${finding}; it cannot be distinguished from ${withVerdict[0]!.text}${more}.${end}`
+    const more = withSameVerdict.length > 1 ? `, nor from ${count(withSameVerdict.length - 1, 'other')}` : ''
+    return `${title(verdict)}: ${finding}; it cannot be distinguished from ${withSameVerdict[0]!.text}${more}.${closingSentences}`
   }
   const verdictWords = verdict === 'is ahead' ? `${best} is ahead` : title(verdict)
-  const texts = (withVerdict.length > 0 ? withVerdict : differences).map(({ text }) => text)
-  return `${verdictWords}: ${finding}; ${texts.join('; ')}.${end}`
+  const texts = (withSameVerdict.length > 0 ? withSameVerdict : differences).map(({ text }) => text)
+  return `${verdictWords}: ${finding}; ${texts.join('; ')}.${closingSentences}`
 }
 
 /** The tested differences of the best strategy from others, each as `dip: difference .12 (95% interval .05 to .19)`. */

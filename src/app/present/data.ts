@@ -24,9 +24,9 @@ import { asOfText, fileText } from './words.js'
 
 /** The record of a ticker with pulled events only; all values that need bars are null. */
 function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
-  const ofBars = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
-  const unknown = { ...ofBars, first: null, behind: null, gaps: null }
-  return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
+  const company = { asset_class: null, sector: null, facts: null }
+  const bars = { prices: null, bars: null, weekly_bars: null, first: null, behind: null, gaps: null }
+  return { ...company, ...bars, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
 }
 
 /** A paragraph with a table of the pulled tickers; empty if nothing was pulled. */
@@ -151,8 +151,8 @@ function statusRows({ tickers, oddities }: Status): Records['rows'] {
   return tickers.map(({ gaps, ...ticker }) => {
     const odditiesOfTicker = odditiesByTicker.get(ticker.ticker) ?? []
     const kinds = [...new Set(odditiesOfTicker.map(({ kind }) => kind))].join(' ')
-    const outside = odditiesOfTicker.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
-    return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
+    const barsOutsideRange = odditiesOfTicker.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
+    return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: barsOutsideRange }
   })
 }
 
@@ -171,35 +171,33 @@ const TICKER_COLUMNS: readonly Column<TickerStatus>[] = [
   { title: 'Source', kind: 'text', spare: 8, value: sourcesText },
 ]
 
-/** The source file of each range of bars, or only the number of files if there are many. */
+/** The source file of each range of bars, in the order of the bars; only the number of ranges if there are many. */
 function sourcesText({ bars, sources }: TickerStatus): string {
   if (sources.length > MOST_SOURCES) return `${count(sources.length, 'range')} of several files`
   let from = 0
-  const texts = sources.map(range => {
+  const texts: string[] = []
+  for (const range of sources) {
+    texts.push(sourceText(fileText(range), from, range.bars, bars))
     from += range.bars
-    return sourceText(fileText(range), from - range.bars, range.bars, bars)
-  })
+  }
   return texts.join('; ')
 }
 
 const MOST_SOURCES = 3
 
-/**
- * `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar
- */
-function sourceText(source: string, from: number, bars: number, total: number): string {
-  if (bars === total) return source
+/** `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar */
+function sourceText(fileName: string, from: number, bars: number, total: number): string {
+  if (bars === total) return fileName
   const barsText = `${whole(bars)} of ${whole(total)} bars`
-  if (from === 0) return `${source}, the first ${barsText}`
-  return from + bars === total ? `${source}, the last ${barsText}` : `${source}, ${barsText}`
+  if (from === 0) return `${fileName}, the first ${barsText}`
+  return from + bars === total ? `${fileName}, the last ${barsText}` : `${fileName}, ${barsText}`
 }
 
 /** Notes about the database: size, versions, unfinished imports, odd bars, and the longest gap. */
 function statusNotes(status: Status): string[] {
   const { bytes, schema_version, as_of, unfinished, unfinished_since: since, part_loaded = [], tickers } = status
-  const [gap] = tickers
-    .flatMap(({ ticker, gaps }) => gaps.map(gap => ({ ticker, ...gap })))
-    .sort((a, b) => b.days - a.days)
+  const gapsOfAll = tickers.flatMap(({ ticker, gaps }) => gaps.map(gap => ({ ticker, ...gap })))
+  const longestGap = gapsOfAll.sort((a, b) => b.days - a.days)[0]
   return compact([
     compact([`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, definitionsText(status)]).join(', '),
     unfinished > 0 &&
@@ -210,26 +208,30 @@ function statusNotes(status: Status): string[] {
     ),
     as_of !== null && `as of ${as_of}: what came later is not counted`,
     ...oddityLines(status.oddities).map(({ what }) => `warning: ${what}; bands doctor shows the remedy`),
-    gap && `longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`,
+    longestGap &&
+      `longest gap: ${longestGap.ticker}, ${longestGap.days} days between ${longestGap.after} and ${longestGap.before} (--json has all)`,
   ])
 }
 
-/** A database without derived data has no definitions, for example after its first import was stopped. */
+/**
+ * The version of the field definitions that the events were made with, and the advice to rebuild if it is not the current
+ * one. Only the advice if the first import was stopped before it made events; empty for a database without a version.
+ */
 function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
   if (definitions === '') return ''
   if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
   return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
 }
 
-/** The facts of a ticker: an overview of kinds, or the newest records of one kind. */
+/** The facts of a ticker: an overview of kinds, or the newest records of one kind. @param limit number of these records */
 export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, limit: number): Described {
   const { ticker, security, records } = facts
-  const columns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(kind => FACT_COLUMNS[kind])
-  const names = new Set(columns.map(({ name }) => name).filter(name => name !== 'known'))
+  const factColumns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(factKind => FACT_COLUMNS[factKind])
+  const factNames = new Set(factColumns.map(({ name }) => name).filter(name => name !== 'known'))
   const { name, sector, asset_class, market_cap: cap } = security ?? {}
   return {
     document: facts,
-    columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
+    columns: ['ticker', 'kind', 'known', 'usable_from', ...factNames, 'file', 'format', 'imported_at'],
     rows: records.map(record => ({ ticker, ...record })),
     paragraphs: [
       {
@@ -272,6 +274,7 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
     // The format of prices shows any number.
     const format = NUMERIC_COLUMNS.has(holds) ? 'price' : 'text'
     const recordColumn = { title: keyInWords(name), kind: format, value } as const
+    // A narrow terminal keeps the first three columns.
     return i < 3 ? recordColumn : { ...recordColumn, spare: i }
   })
   const dateColumns = kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]
@@ -303,7 +306,10 @@ interface TrialsShown {
   since: string | null
 }
 
-/** The trial log: people see the newest of it. */
+/**
+ * Describes the trial log, which people see the newest of. A trial is a question that was tried: a window of a study or
+ * a tally (`cell`), or a strategy.
+ */
 export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsShown): Described {
   const trials = log === 'none' || log === null ? [] : log
   const byKind: Readonly<Record<TrialKind, NotedTrial[]>> = {
@@ -312,14 +318,15 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
   }
   const strategies = byKind.strategy.filter(isStrategy).length
   const { questions, windows: cells } = countsOf(byKind.cell)
-  const tested = countsOf(countedTrials([], byKind.strategy)).questions
-  const untested = strategies > tested ? `, ${whole(strategies - tested)} more without a test` : ''
+  const testedStrategies = countsOf(countedTrials([], byKind.strategy)).questions
+  const untested = strategies - testedStrategies
+  const untestedText = untested > 0 ? `, ${whole(untested)} more without a test` : ''
   const kindTexts = {
     cell: `${whole(questions)} about events`,
-    strategy: `${whole(tested)} about strategies${untested}`,
+    strategy: `${whole(testedStrategies)} about strategies${untestedText}`,
   }
-  const shownTrials = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? byKind[kind] : [])
-  const counted = countsOf(countedTrials(shownTrials('cell'), shownTrials('strategy')))
+  const trialsIfShown = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? byKind[kind] : [])
+  const counted = countsOf(countedTrials(trialsIfShown('cell'), trialsIfShown('strategy')))
   const isCut = kinds.some(kind => byKind[kind].length > limit)
   return {
     document: {

@@ -76,8 +76,7 @@ export type Tone = 'good' | 'bad' | 'faint' | 'strong'
 
 /**
  * Where a part is shown: only the page, only the terminal, or the short terminal output. `wide` and `explain` also need
- * that option on a terminal. `screen` is an interactive terminal, and `pipe` has words instead of
- * signs.
+ * that option on a terminal. `screen` is an interactive terminal, and `pipe` has words instead of signs.
  */
 export type Medium = 'page' | 'terminal' | 'short' | 'wide' | 'explain' | 'screen' | 'pipe'
 
@@ -127,7 +126,6 @@ export function compact<Item>(items: readonly (Item | Falsy)[]): Item[] {
   return items.filter((item): item is Item => item !== false && item !== null && item !== undefined && item !== '')
 }
 
-/** A note that only the page shows. */
 export function pageNote(text: string): Part {
   return { on: 'page', notes: [text] }
 }
@@ -263,11 +261,11 @@ export function tableOf<Row>(
   rows: readonly Row[],
   more: Partial<Table> = {},
 ): Table {
-  const shown = columns.filter(({ optional, value }) => !optional || rows.some(row => hasContent(value(row))))
+  const shownColumns = columns.filter(({ optional, value }) => !optional || rows.some(row => hasContent(value(row))))
   return {
     caption,
-    columns: shown.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
-    rows: rows.map(row => shown.map(column => cellOf(column, row))),
+    columns: shownColumns.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
+    rows: rows.map(row => shownColumns.map(column => cellOf(column, row))),
     ...more,
   }
 }
@@ -367,7 +365,7 @@ export interface Month {
 }
 
 /**
- * A list of the reasons for missing numbers, as `too few events: 20d diff, 60d diff`; null if no number is missing.
+ * A list with a line for each reason of missing numbers, `too few events: 20d diff, 60d diff`; null if none is missing.
  * @param results each with its name `where`, and its reasons by statistic
  * @param on where the list is shown (default everywhere)
  */

@@ -16,7 +16,10 @@ import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tall
 import { type Column, column, compact, type Described, type Tone, tablePart } from './description.js'
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
-/** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
+/**
+ * Describes the newest events of one ticker and field, newest first, cut at the query's limit.
+ * @param returns adds the return over each window to its performance band
+ */
 export function describeEvents(
   page: NewestEvents,
   query: EventsQuery,
@@ -73,7 +76,7 @@ export function describePoolEvents(
   }
 }
 
-/** An event with the specified keys, and with its returns if they were requested and are known. */
+/** An event without the keys that the specification does not have, and with its returns only if they were requested. */
 function specifiedEvent<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
@@ -81,14 +84,10 @@ function specifiedEvent<Event extends HistoricEvent>(event: Event, withReturns: 
 
 /** The question in phrases: ticker and event, conditions, the number of events and the range, the as-of day. */
 function eventsHeading(
-  {
-    events,
-    total,
-    query_range,
-    as_of,
-  }: Pick<NewestEvents, 'events' | 'total' | 'as_of'> & { query_range: string | null },
+  page: Pick<NewestEvents, 'events' | 'total' | 'as_of'> & { query_range: string | null },
   query: HistoryQuery,
 ): string[] {
+  const { events, total, query_range, as_of } = page
   const { ticker, field, bands, timeframe, context, when } = query
   const dayText = (bound: Day | undefined): string | null => (bound === undefined ? null : formatDay(bound))
   const bounds = boundsText({ query_range, after: dayText(query.after), before: dayText(query.before) })
@@ -140,7 +139,10 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
   return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
 }
 
-/** The column of a window: the band of its outcome, or the reason why it has none; with the return if wanted. */
+/**
+ * The column of a window: the performance band of each event's return, or the reason why it has none; with the return if
+ * wanted.
+ */
 function outcomeColumn(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
@@ -183,7 +185,10 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/** The columns of oversold tickers. One without any known value is only for a pipe, which gets all columns of its tier. */
+/**
+ * The columns of oversold tickers, without those that the tier hides. One without any known value is only for a pipe,
+ * which gets all columns of its tier.
+ */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []

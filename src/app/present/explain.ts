@@ -11,15 +11,9 @@ import { fileText } from './words.js'
 export function describeExplanation(explanation: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = explanation
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
-  const figures = [
-    ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
-    ...(tests ?? []).map(({ test, holds, ...tested }) => ({
-      ...bar,
-      reading: test,
-      value: holds,
-      note: bandOnText(tested),
-    })),
-  ]
+  const figures: object[] = readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note }))
+  for (const test of tests ?? [])
+    figures.push({ ...bar, reading: test.test, value: test.holds, note: bandOnText(test) })
   return {
     document: explanation,
     columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
@@ -85,7 +79,10 @@ function sourceText({ source_bars: { first, last, bars, of: total }, ...source }
   return bars === total ? file : `${file} (${whole(bars)} of ${whole(total)} daily bars, ${first} to ${last})`
 }
 
-/** `band: oversold, entered on this bar from neutral`, or since when the band in force lasts. */
+/**
+ * `band: oversold, entered on this bar from neutral`, or the start of the band in force. That is the last band that the
+ * field had, also on a bar without a band.
+ */
 function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
   const bandText = `band: ${band ?? `no band (${undefined_because})`}`
   if (event !== null) return `${bandText}, entered on this bar from ${event.prev_band}`

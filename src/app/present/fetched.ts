@@ -3,7 +3,10 @@ import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
 import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
 
-/** Describes a fetch or an update: a summary, then a row for each ticker, and notes as warnings. */
+/**
+ * Describes a fetch or an update: a summary, then a row for each ticker, and the notes of tickers as warnings. With many
+ * tickers, only those that were not simply loaded or current have a row.
+ */
 export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   const isListed = fetched.length <= MOST_LISTED
   const shown = isListed ? fetched : fetched.filter(({ outcome }) => !QUIET_OUTCOMES.has(outcome))
@@ -28,7 +31,7 @@ export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   }
 }
 
-/** More tickers are summed up; only those with a note are listed. */
+/** The largest number of tickers of which each has a row. */
 const MOST_LISTED = 30
 
 const QUIET_OUTCOMES: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])
@@ -146,11 +149,6 @@ function providerRow({ name, about, needs, has_key, pace: [calls, seconds] }: Kn
   return { name, key, pace: `${whole(calls)} ${periodText(seconds)}`, about }
 }
 
-/** `200 calls a minute` */
-function callsText([calls, seconds]: Provider['pace']): string {
-  return `${count(calls, 'call')} ${periodText(seconds)}`
-}
-
 function periodText(seconds: number): string {
   const names: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour', 86400: 'a day' }
   return names[seconds] ?? `in ${whole(seconds)} s`
@@ -159,6 +157,7 @@ function periodText(seconds: number): string {
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(provider: KnownProvider): Described {
   const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = provider
+  const [calls, seconds] = provider.pace
   const needsKey = needs !== 'nothing'
   const keyName = WANTS[needs]
   const keyText = has_key && needsKey ? `there (${keyName} is needed)` : keyName
@@ -168,7 +167,7 @@ export function describeProvider(provider: KnownProvider): Described {
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
     `key: ${keyText}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${data} since ${first} from ${base}, at most ${callsText(provider.pace)}`,
+    `${data} since ${first} from ${base}, at most ${count(calls, 'call')} ${periodText(seconds)}`,
     is_own && 'a row of your own (providers.yaml)',
     needsKey && !has_key && `first: bands login --from ${name}`,
     `then: bands fetch ${exampleTicker} --from ${name}`,

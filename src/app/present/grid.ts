@@ -38,7 +38,6 @@ import { FULL_LIST_OPTIONS } from './long-tables.js'
 import { outOfSampleSection, validationSection } from './performance.js'
 import { statisticsRow } from './records.js'
 import { bestEquityChart, testsEquityChart } from './strategy-charts.js'
-
 import {
   originFacts,
   overfittingText,
@@ -67,7 +66,10 @@ const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: str
 const statisticKind = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
 const statisticName = (statistic: GridStatistic): string => STATISTICS[statistic][1]
 
-/** The result of each combination, and whether the best of them beats chance. */
+/**
+ * Describes a grid: the result of each combination, and whether the best of them beats chance. An axis is a varied key of
+ * the strategy with its values; a cell is the backtest of one combination.
+ */
 export function describeGrid(grid: Grid): Description {
   const { axes, cells, statistic, best } = grid
   const keys = axes.map(({ key }) => keyInWords(key))
@@ -129,7 +131,7 @@ function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
   const bestCell = cells[best.cell]!
-  if (areAllAlike(cells))
+  if (haveEqualStatistics(cells))
     return `All ${whole(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, bestCell.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
   if (tests !== null) return testedAnswer(grid, tests)
@@ -155,13 +157,12 @@ function holdingText({ statistic }: Grid, { holding }: NonNullable<Grid['best']>
   return typeof value === 'number' ? ` (holding ${valueText(statistic, value)})` : ''
 }
 
-/** Whether all combinations have the same statistics. */
-function areAllAlike(cells: readonly GridCell[]): boolean {
+function haveEqualStatistics(cells: readonly GridCell[]): boolean {
   const texts = cells.map(({ statistics, trade_statistics }) => JSON.stringify([statistics, trade_statistics]))
   return new Set(texts).size <= 1
 }
 
-/** The doubts about the best combination, apart from its deflated ratio. */
+/** The doubts about the best combination, apart from its deflated Sharpe ratio. */
 function doubtTexts({ pbo }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
   const overfit = pbo?.probability ?? 0
   return compact([
@@ -218,7 +219,7 @@ type Axis = Grid['axes'][number]
 
 /**
  * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column. The
- * heat of a cell is its rank between the least and the greatest value of the whole grid.
+ * heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(
@@ -230,7 +231,6 @@ function heatTable(
   const greatest = Math.max(...known)
   const columns = across?.values ?? [statisticName(statistic)]
   const kind = statisticKind(statistic)
-  // From 0 for the least value to 4 for the greatest.
   const heatOf = (value: number): number =>
     greatest === least ? 2 : Math.round((4 * (value - least)) / (greatest - least))
   const cellAt = (row: number, column: number): Cell => {
@@ -302,7 +302,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     return { title: keyInWords(key), kind: 'text', value: ({ values }) => values[i]! }
   })
   const hasDraws = cells.some(({ draws }) => draws !== null)
-  const hasOwnColumn = ['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic)
+  const statisticHasColumn = ['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic)
   const columns = compact<Column<GridCell>>([
     ...axisColumns,
     { title: 'Trades', kind: 'count', value: cell => cell.trade_statistics.n },
@@ -313,7 +313,11 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
     { title: 'A year', kind: 'return', spare: 5, value: ({ statistics }) => statistics.cagr },
     { title: 'Sharpe', kind: 'ratio', value: ({ statistics }) => statistics.sharpe },
     { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: cell => cell.statistics.max_drawdown },
-    !hasOwnColumn && { title: statisticName(statistic), kind: statisticKind(statistic), value: ({ value }) => value },
+    !statisticHasColumn && {
+      title: statisticName(statistic),
+      kind: statisticKind(statistic),
+      value: ({ value }) => value,
+    },
   ])
   const omitted = cells.length - MOST_ROWS
   return section({ id: 'cells', title: `By ${statisticName(statistic)}`, short: 'All combinations' }, [

@@ -6,7 +6,7 @@ import type { Sweep, SweepCell } from '../../research/sweep/result.js'
 import { type Column, compact, type Table, tableOf, type Value, verdictTone } from './description.js'
 import { compareTexts, stateText } from './words.js'
 
-/** The one table of each result that may be long, and that people sort: its page's script makes it again. */
+/** The table of a result that may be long. The script of its page builds it again, so that readers can sort it. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
   if (result.schema === 'bands.study/2') return occurrencesTable(result)
   return result.schema === 'bands.backtest/3' ? tradesTable(result) : cellsTable(result)
@@ -22,17 +22,17 @@ export const FULL_LIST_OPTIONS = {
 
 /** Each event of a study, with its later returns. */
 export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
-  // Newest first; of one date by ticker.
+  // Newest first, and by ticker on the same date.
   const rows = [...occurrences].sort((a, b) => compareTexts(b.date, a.date) || compareTexts(a.ticker, b.ticker))
-  const isSettled = occurrences.some(({ stability }) => stability !== null)
+  const hasStability = occurrences.some(({ stability }) => stability !== null)
   const longest = windows.at(-1)?.window
   const columns = compact<Column<Occurrence>>([
     { title: 'Date', kind: 'date', value: ({ date }) => date },
     { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
     { title: 'From', kind: 'text', value: ({ prev_band }) => prev_band },
     { title: 'To', kind: 'text', value: ({ band }) => band },
-    isSettled && { title: 'Stability', kind: 'text', value: ({ stability }) => stability },
-    isSettled && { title: 'Flips', kind: 'count', value: ({ flips }) => flips },
+    hasStability && { title: 'Stability', kind: 'text', value: ({ stability }) => stability },
+    hasStability && { title: 'Flips', kind: 'count', value: ({ flips }) => flips },
     context && { title: `${context.ticker} was`, kind: 'text', value: ({ context_band }) => context_band },
     { title: 'Close', kind: 'price', value: ({ close }) => close },
     ...windows.map(({ window }): Column<Occurrence> => {
@@ -48,7 +48,6 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
 }
 
 export function tradesTable({ trades, ranking }: Backtest): Table {
-  // Newest entry first; of one date by ticker.
   const rows = [...trades].sort((a, b) => compareTexts(b.entry_date, a.entry_date) || compareTexts(a.ticker, b.ticker))
   return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
     sorted: { cut: 'the newest', whole: FULL_LIST_OPTIONS.trades },
@@ -114,18 +113,19 @@ function isFound({ q }: SweepCell): boolean {
 }
 
 /**
- * The definition of a combination is the last column on a terminal, where it may wrap. A page has a column for each
- * part.
+ * The columns of combinations. On a terminal the last one defines the combination, and wraps if that is long. A page has
+ * a column for each part of the definition.
  */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
-  const page = { kind: 'text', on: 'page' } as const
-  const isLong = by === 'ticker' || prev_band || contexts.length > 0
+  const pageText = { kind: 'text', on: 'page' } as const
+  const definition: Column<SweepCell> = { title: 'What', kind: 'text', on: 'terminal', value: cellText }
+  if (by === 'ticker' || prev_band || contexts.length > 0) definition.wraps = true
   return compact<Column<SweepCell>>([
-    { ...page, title: 'Field', value: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
-    by === 'ticker' && { ...page, title: 'Ticker', value: ({ ticker }) => ticker ?? 'all' },
-    { ...page, title: 'Band', value: ({ band }) => band },
-    prev_band && { ...page, title: 'From', value: ({ prev_band }) => prev_band ?? 'any' },
-    contexts.length > 0 && { ...page, title: 'Context', value: contextText },
+    { ...pageText, title: 'Field', value: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
+    by === 'ticker' && { ...pageText, title: 'Ticker', value: ({ ticker }) => ticker ?? 'all' },
+    { ...pageText, title: 'Band', value: ({ band }) => band },
+    prev_band && { ...pageText, title: 'From', value: ({ prev_band }) => prev_band ?? 'any' },
+    contexts.length > 0 && { ...pageText, title: 'Context', value: contextText },
     { title: 'Window', kind: 'window', on: 'page', value: ({ window }) => window },
     { title: 'q', kind: 'probability', value: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
     { title: 'p', kind: 'probability', spare: 7, hint: 'Newey-West t, effective clusters', value: ({ p }) => p },
@@ -145,8 +145,8 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
       tone: ({ t }) => (Math.abs(t ?? 0) > 3 ? 'strong' : undefined),
     },
     { title: 'Left out', kind: 'count', on: 'page', value: ({ lost }) => lost },
-    { title: 'What', kind: 'text', ...(isLong && { wraps: true }), on: 'terminal', value: cellText },
-    { ...page, title: 'Remark', optional: true, value: ({ reason }) => reason },
+    definition,
+    { ...pageText, title: 'Remark', optional: true, value: ({ reason }) => reason },
   ])
 }
 

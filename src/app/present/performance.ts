@@ -10,7 +10,6 @@ import type {
   Validation,
 } from '../../research/backtest/result.js'
 import {
-  type Cell,
   type Column,
   type Content,
   cell,
@@ -72,25 +71,15 @@ export type ComparedRow = readonly [name: string, kind: Kind, values: readonly C
 /**
  * A table that compares several results: a column for each result, a row for each statistic. A last column has the
  * formulas if a row has one.
- * @param more properties of every cell
  */
-export function comparisonTable(
-  caption: string,
-  heads: readonly Heading[],
-  rows: readonly ComparedRow[],
-  more: Partial<Cell> = {},
-): Table {
+export function comparisonTable(caption: string, heads: readonly Heading[], rows: readonly ComparedRow[]): Table {
   const hasFormulas = rows.some(([, , , formula]) => formula !== undefined)
   const formulaHeading: Heading = { title: 'How it is computed', kind: 'text', on: 'page' }
   return {
     caption,
     columns: compact([{ title: '', kind: 'text' }, ...heads, hasFormulas && formulaHeading]),
     rows: rows.map(([name, kind, values, formula = '']) =>
-      compact([
-        cell('text', name),
-        ...values.map(value => ({ ...cell(kind, value), ...more })),
-        hasFormulas && cell('text', formula),
-      ]),
+      compact([cell('text', name), ...values.map(value => cell(kind, value)), hasFormulas && cell('text', formula)]),
     ),
     whole: 'json',
   }
@@ -140,11 +129,12 @@ export function statisticsSection(backtest: Backtest): Section {
   ])
 }
 
-/** The statistics that every draw has, and their points. */
-const DRAW_POINTS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
+/** The statistics that random draws have, too, each with its key in `draws`. */
+const DRAW_KEYS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
 /**
- * A table of the strategy, the range of its draws if there are any, and its benchmarks.
+ * A table of the strategy, the range of its draws if there are any, and its benchmarks. A draw is a backtest with other
+ * random choices among signals of the same day.
  * @param caption the beginning of the caption
  * @param comparedRows rows that compare the strategy with each benchmark
  */
@@ -163,8 +153,8 @@ function benchmarksTable(
   // The cell of the draws in a row; none without draws, and an empty one for a statistic that draws do not have.
   const drawCells = (key: string): Content[] => {
     if (draws === null) return []
-    const points = DRAW_POINTS[key as keyof typeof DRAW_POINTS]
-    return points === undefined ? [''] : [[draws[points].p05, draws[points].p95]]
+    const drawKey = DRAW_KEYS[key as keyof typeof DRAW_KEYS]
+    return drawKey === undefined ? [''] : [[draws[drawKey].p05, draws[drawKey].p95]]
   }
   return comparisonTable(
     `${caption} of the equity over ${count(statistics.bars, 'bar')}`,
@@ -192,14 +182,17 @@ const TESTED_STATISTICS = [
   'exposure',
 ]
 
-/** The results on the days of the tests, which did not influence the choice; null without tests. */
+/**
+ * The results on the test days of a validation, which did not influence the choice; null without tests.
+ * @param notes sentences below the results
+ */
 export function outOfSampleSection(
   result: AnnualisedBy & Pick<Backtest, 'validation'>,
   notes: readonly string[] = [],
 ): Section | null {
   const { validation } = result
   if (validation === null || validation.test === null) return null
-  const { statistics: equity, trade_statistics: trades, holding, random_entry: entry } = validation.test
+  const { statistics: equity, trade_statistics: trades, holding, random_entry: randomEntry } = validation.test
   const tests = validation.folds.filter(({ role }) => role === 'test')
   const rows: ComparedRow[] = [
     ...equityStatisticRows(result)
@@ -208,7 +201,7 @@ export function outOfSampleSection(
     ['trades', 'count', [trades.n, '']],
     ['mean a trade, net', 'return', [trades.mean, '']],
     ['won', 'text', [wonText(trades), '']],
-    ['random entry, p', 'probability', [entry.p, '']],
+    ['random entry, p', 'probability', [randomEntry.p, '']],
   ]
   const caption = 'Result on the days that were not used for the choice'
   const phrases = compact([
@@ -224,7 +217,7 @@ export function outOfSampleSection(
   ])
 }
 
-/** Two sparklines of the tests: equity and drawdown. */
+/** Two sparklines of the test days, equity and drawdown; none without a test day. */
 function testsTrend({ equity, statistics }: Tests): Trend[] {
   const values = equity.map(point => point.equity)
   const last = values.at(-1)
@@ -252,14 +245,17 @@ function testPartsText(kind: Validation['kind'], tests: number): string {
   return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
 }
 
-/** Names the data of the in-sample numbers, `all data`; null without a validation. */
+/**
+ * Names the data of the in-sample numbers: `all data`, or `first of 3 candidates (hold 5), all data`. Null without a
+ * validation.
+ */
 export function allDataText({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates
   return first === undefined ? 'all data' : `first of ${more.length + 1} candidates (${first}), all data`
 }
 
-/** With tests, a terminal shows the results of all data only with --wide. */
+/** Where a section about all data is shown: with tests, a terminal shows it only with --wide. */
 export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick<Section, 'on'> {
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
@@ -290,7 +286,7 @@ type Fold = Omit<Validation['folds'][number], 'role'>
 export function validationSection({ validation }: Pick<Backtest, 'validation'>): Section | null {
   if (validation === null) return null
   const { kind, folds, purged, test, candidates } = validation
-  const chosen: Column<Fold> = { title: 'Chosen', kind: 'text', value: ({ chosen }) => chosen ?? '' }
+  const chosenColumn: Column<Fold> = { title: 'Chosen', kind: 'text', value: ({ chosen }) => chosen ?? '' }
   const rows: readonly Fold[] = compact([
     ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
     test && {
@@ -303,7 +299,7 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
       agreement: null,
     },
   ])
-  const columns = candidates.length > 0 ? [...FOLD_COLUMNS, chosen] : FOLD_COLUMNS
+  const columns = candidates.length > 0 ? [...FOLD_COLUMNS, chosenColumn] : FOLD_COLUMNS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]
   const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
@@ -315,7 +311,7 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'To', kind: 'date', spare: 4, value: ({ to }) => to },
   { title: 'Trades', kind: 'count', value: ({ trades }) => trades },
   { title: 'Mean', kind: 'return', value: ({ trade_statistics: { mean } }) => mean },
-  { title: 'Hit', kind: 'share', spare: 1, value: ({ trade_statistics: own }) => own.hit_rate },
+  { title: 'Hit', kind: 'share', spare: 1, value: ({ trade_statistics: { hit_rate } }) => hit_rate },
   { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
   { title: 'Sharpe', kind: 'ratio', spare: 0, value: ({ statistics }) => statistics.sharpe },
 ]
@@ -343,9 +339,9 @@ export function yearsSection(results: readonly Yearly[], tones?: Parameters<type
 /** A table with a row for each year: a column of returns for each result, then a column of drawdowns for each. */
 export function yearsTable(results: readonly Yearly[]): Table {
   const years = [...new Set(results.flatMap(({ years }) => years.map(({ year }) => year)))].sort((a, b) => a - b)
-  const returns = results.map(result => ({ ...result, key: 'return' as const, suffix: '' }))
-  const drawdowns = results.map(result => ({ ...result, key: 'max_drawdown' as const, suffix: ', drawdown' }))
-  const columns = [...returns, ...drawdowns]
+  const returnColumns = results.map(result => ({ ...result, key: 'return' as const, suffix: '' }))
+  const drawdownColumns = results.map(result => ({ ...result, key: 'max_drawdown' as const, suffix: ', drawdown' }))
+  const columns = [...returnColumns, ...drawdownColumns]
   return {
     caption: 'Return and worst drawdown of each calendar year',
     columns: [

@@ -49,7 +49,7 @@ export async function describeInputs(
   return { adjustment: isUniform ? ADJUSTMENTS[adjustment] : null, inputs }
 }
 
-/** The tickers, fields, lags, contexts and benchmarks that a result depends on. */
+/** The tickers, fields, lags, contexts and benchmarks that a result depends on. Grids and comparisons list them. */
 function inputsOfResult(result: PricedResult): Inputs {
   const { tickers, timeframe } = result
   if (result.schema === 'bands.sweep/2') {
@@ -120,11 +120,11 @@ export function tickersToChart({ tickers, marked }: Pick<ChartQuestion, 'tickers
 function chartPricesOf({ ticker, series }: MarketBars, states: States, question: ChartQuestion): ChartPrices {
   const firstDay = question.first === null ? null : parseDay(question.first)
   const lastDay = question.last === null ? null : parseDay(question.last)
-  // -1 if all bars are before the first day: then none is drawn.
-  const from = firstDay === null ? 0 : series.days.findIndex(day => day >= firstDay)
-  const afterLast = lastDay === null ? -1 : series.days.findIndex(day => day > lastDay)
-  const to = afterLast < 0 ? series.days.length : afterLast
-  const days = from < 0 ? [] : Array.from(series.days.subarray(from, to))
+  // Bars from `from` to before `to`; none if all of them are before the first day.
+  const indexOrEnd = (index: number): number => (index < 0 ? series.days.length : index)
+  const from = firstDay === null ? 0 : indexOrEnd(series.days.findIndex(day => day >= firstDay))
+  const to = indexOrEnd(lastDay === null ? -1 : series.days.findIndex(day => day > lastDay))
+  const days = Array.from(series.days.subarray(from, to))
   const dates = days.map(formatDay)
   const indexByDate = new Map(dates.map((date, i) => [date, i]))
   return {
@@ -159,8 +159,8 @@ interface Inputs {
 }
 
 /**
- * SHA-256 of the bars of the tickers and the bands of the fields on them, as known on the as-of day. Two answers with
- * the same hash and command line are equal.
+ * SHA-256 of the bars of the tickers and the bands of the fields on them, then of each companion, as known on the as-of
+ * day. Two answers with the same hash and command line are equal.
  * @param adjustments the adjustments of the tickers' bars are added to this set, so that no bar is read twice
  */
 export async function hashOfInputs(
@@ -178,6 +178,7 @@ export async function hashOfInputs(
       for (const fieldStates of states) hash.update(stateBytes(fieldStates))
     }
   }
+  // A companion that is named twice is read once.
   const queriesByName = new Map(
     companions.map(({ ticker, field, lag = 0 }) => [
       `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`,

@@ -9,16 +9,15 @@ export function windowRecords(study: EventStudy): Records {
   return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
 }
 
-function windowRecord(
-  { tickers, field, bands, timeframe }: EventStudy,
-  { tests, intervals, abnormal, histogram: _histogram, ...rest }: StudyWindow,
-): Records['rows'][number] {
+function windowRecord(study: EventStudy, window: StudyWindow): Records['rows'][number] {
+  const { tickers, field, bands, timeframe } = study
+  const { tests, intervals, abnormal, histogram: _histogram, ...figures } = window
   return {
     ...tickerColumns(tickers),
     field,
     timeframe,
     band: bands?.join(' ') ?? null,
-    ...rest,
+    ...figures,
     test: Object.fromEntries(tests.map(({ test, statistic, df, p }) => [test, { statistic, df, p }])),
     interval: Object.fromEntries(
       intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
@@ -33,19 +32,8 @@ function windowRecord(
 const TEST_NAMES = ['newey_west', 'shift', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
 
 const WINDOW_COLUMNS = [
-  ...[
-    'ticker',
-    'tickers',
-    'field',
-    'timeframe',
-    'band',
-    'window',
-    'horizon',
-    'events',
-    'n',
-    'n_indep',
-    'n_independent',
-  ],
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band'],
+  ...['window', 'horizon', 'events', 'n', 'n_indep', 'n_independent'],
   ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
   ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
   ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],

@@ -60,19 +60,19 @@ function notesOf({ stale, scanned }: Screen): string[] {
   return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
 }
 
-/** The returns after the onsets of all queried tickers, in the form of a tally. */
+/** The tally of all queried tickers together. An onset is a bar on which the condition became true. */
 function tallyParagraphs(tally: NonNullable<Screen['tally']>): Paragraph[] {
   const title = `returns after its onsets, ${count(tally.tickers.length, 'ticker')} together`
   return describeTally(tally)
-    .paragraphs.filter(part => 'heading' in part)
-    .map((part, i) => (i === 0 ? { ...part, heading: [title, ...part.heading.slice(1)] } : part))
+    .paragraphs.filter(paragraph => 'heading' in paragraph)
+    .map((paragraph, i) => (i > 0 ? paragraph : { ...paragraph, heading: [title, ...paragraph.heading.slice(1)] }))
 }
 
-/** The length of a short list, and of one that has prices below it: both fit a screen. */
+/** The number of matches in a short list, and in one with sparklines below it: both fit a screen. */
 export const MOST_LISTED = 10
 const MOST_DRAWN = 8
 
-/** The table of the matches; of many, --wide shows all, and a short list the first of them. */
+/** The table of the matches. Only --wide shows more than MOST_LISTED; the short output has a note about the others. */
 function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMatch[]): Part[] {
   if (matches.length <= MOST_LISTED) return [tablePart('Matches', columns, matches)]
   return [
@@ -82,7 +82,7 @@ function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMat
   ]
 }
 
-/** A sparkline of the closes of each of the first matches; null without closes. */
+/** A sparkline of the closes of each of the first matches; null without closes. @param closes by ticker */
 function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['closes']): Part | null {
   if (closes === undefined || closes.size === 0) return null
   const trend = matches.slice(0, MOST_LISTED).map(({ ticker, close }) => {
@@ -111,7 +111,7 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Ke
   ]
 }
 
-/** The returns after the ticker's own onsets over the middle window. */
+/** Columns of returns over the middle window, after the bars on which the condition became true for the ticker. */
 const TALLY_COLUMNS: readonly KeyedColumn[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', value: ({ tally }) => tally?.events ?? null },
   { key: 'window', title: 'Window', kind: 'window', spare: 4, value: match => middleWindow(match)?.window ?? null },
@@ -174,16 +174,16 @@ export function describeChanges(page: Changes, tickers: number, watched: Readonl
   const { since, as_of, changes, omitted } = page
   const period = since === 'last' ? 'since it was last asked' : `after ${since}`
   const heading = [`${count(changes.length, 'change')} of ${count(tickers, 'ticker')} ${period}`, `as of ${as_of}`]
-  const isMixed = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
+  const hasBothTimeframes = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
   const changesPart = (caption: string, rows: readonly ExportedEvent[]) =>
-    tablePart(caption, changeColumns(isMixed), rows, { grouped: true })
+    tablePart(caption, changeColumns(hasBothTimeframes), rows, { grouped: true })
   const paragraphs: Paragraph[] = []
   if (changes.length <= MOST_CHANGES) paragraphs.push({ heading, parts: [changesPart('Changes', changes)] })
   else {
     paragraphs.push({ heading, parts: [{ on: 'wide', ...changesPart('Changes', changes) }] })
     const watchedChanges = changes.filter(({ ticker }) => watched.has(ticker))
-    const omittedChanges = watchedChanges.length - MOST_OF_LISTS
-    const notes = omittedChanges > 0 ? [`${whole(omittedChanges)} more changes on your lists: --wide`] : []
+    const omittedCount = watchedChanges.length - MOST_OF_LISTS
+    const notes = omittedCount > 0 ? [`${whole(omittedCount)} more changes on your lists: --wide`] : []
     const watchedPart = changesPart('Changes of your lists', watchedChanges.slice(0, MOST_OF_LISTS))
     const watchedHeading = [`on your lists: ${whole(watchedChanges.length)}`]
     if (watchedChanges.length > 0)
@@ -221,11 +221,19 @@ const CHANGE_COLUMNS = [
   ),
 ]
 
-function changeColumns(isMixed: boolean): Column<ExportedEvent>[] {
+/** The columns of changes. People only see that of timeframes if there are changes of both. */
+function changeColumns(hasBothTimeframes: boolean): Column<ExportedEvent>[] {
+  const barsColumn: Column<ExportedEvent> = {
+    title: 'Bars',
+    kind: 'text',
+    spare: 1,
+    value: ({ timeframe }) => timeframe,
+  }
+  if (!hasBothTimeframes) barsColumn.on = 'pipe'
   return [
     column('date', 'date'),
     column('ticker'),
-    { title: 'Bars', kind: 'text', spare: 1, ...(isMixed ? {} : { on: 'pipe' }), value: ({ timeframe }) => timeframe },
+    barsColumn,
     column('field'),
     { title: 'From', kind: 'text', spare: 2, value: ({ prev_band }) => prev_band },
     column('band'),

@@ -33,7 +33,7 @@ import { changeText } from './long-tables.js'
 
 const BENCHMARK_TONES: readonly Tone[] = ['quiet', 'third', 'second']
 
-/** The equity compared with holding for the same money. */
+/** A chart of the equity and of each benchmark for the same money, with shades over the deepest falls. */
 export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart {
   const start = equity[0]?.equity ?? 1
   const strategyValues = equity.map(point => point.equity)
@@ -58,7 +58,7 @@ export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart 
   })
 }
 
-/** The tests one after the other, next to holding over the same days. */
+/** A chart of the equity over the test days of a validation, compared with holding over the same days. */
 export function testsEquityChart({ equity, statistics, holding }: Tests): Chart {
   const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
   return equityDatesChart(equity, 'tests-curve', 'Equity on the days of the tests', {
@@ -88,7 +88,7 @@ export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
   })
 }
 
-/** How far the equity of the tests was below its high. */
+/** A chart of how far the equity was below its high on the test days of a validation. */
 export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
   const drawdowns = equity.map(({ drawdown }) => drawdown)
   return equityDatesChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
@@ -100,7 +100,7 @@ export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
   })
 }
 
-/** The deepest falls, each from its high to the day on which the equity was as high again, or to the last day. */
+/** Shades over the deepest falls, each from its high to the day when the equity was as high again, or to the last day. */
 function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']): Shades[] {
   const last = equity.at(-1)?.date ?? ''
   const spans = drawdowns.map(({ from, low, to, depth }) => ({
@@ -112,7 +112,7 @@ function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']
   return [{ label: spans.length === 1 ? 'deepest fall' : `${spans.length} deepest falls`, tone: 'loss', spans }]
 }
 
-/** How far the equity was below its high. */
+/** A chart of how far the equity was below its high, with shades over the deepest falls. */
 export function drawdownChart({ equity, statistics, drawdowns }: Backtest): Chart {
   const fall = equity.map(({ drawdown }) => drawdown)
   return equityDatesChart(equity, 'drawdown', 'Drawdown', {
@@ -125,7 +125,7 @@ export function drawdownChart({ equity, statistics, drawdowns }: Backtest): Char
   })
 }
 
-/** What changed with time: the invested share, and risk and return of the latest year at each bar. */
+/** Charts of the invested share, and of Sharpe ratio, volatility and beta over the year that ends at each bar. */
 export function rollingCharts({ equity, benchmarks }: Backtest): Chart[] {
   const small = { height: 150, width: 430 }
   const column = (key: 'gross' | 'rolling_sharpe' | 'rolling_volatility'): Line['values'] =>
@@ -214,7 +214,7 @@ function equityDatesChart(
   })
 }
 
-/** The line of a benchmark. Only the first one is on a terminal. @param index of the benchmark */
+/** The line of a benchmark; a terminal only draws the first. @param index position among the benchmarks, for the tone */
 function holdingLine(name: string, values: Line['values'], index: number): Line {
   const tone = BENCHMARK_TONES[index % BENCHMARK_TONES.length]!
   const style: Partial<Line> = index === 0 ? { terminal: 'dotted' } : { dashed: true }
@@ -280,7 +280,7 @@ const EXIT_REASONS: Readonly<Record<string, string>> = {
 const LONG_MARKS = ['buy', 'up', 'down'] as const
 const SHORT_MARKS = ['sell short', 'down', 'up'] as const
 
-/** Net returns of closed trades. */
+/** A histogram of the net returns of closed trades, with 6 to 30 bins. */
 export function tradeHistogram(trades: readonly Trade[]): Chart {
   const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
   const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))

@@ -19,7 +19,7 @@ export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
   return { key: 'window', title, kind: 'window', value: ({ window }) => String(Number.parseInt(window, 10)) }
 }
 
-/** For a table with several rows for each window. */
+/** Properties of a table with several rows for each window. */
 export const GROUPED_BY_WINDOW = { grouped: true, whole: 'json' } as const
 
 type OtherBand = StudyWindow['other_bands'][number]
@@ -103,8 +103,8 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
 }
 
 /**
- * The labels of a figure with all bands. The bands of the question share one label, `oversold or deep_oversold`. It has
- * the position of the first of them; for a question about any band it is the first label.
+ * The labels of a figure with all bands. The bands of the question share `questionLabel`, such as `oversold or
+ * deep_oversold`. It has the position of the first of them; for a question about any band it is the first label.
  */
 function labelsOfBands({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
   const questionLabel = bands === null ? 'any of them' : bands.join(' or ')

@@ -39,8 +39,7 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
   ]
 }
 
-/** The columns that only the page shows. */
-const NOTE_COLUMNS: readonly Column<Pick<OfWindow<'tests'>, 'n' | 'reason'>>[] = [
+const PAGE_COLUMNS: readonly Column<Pick<OfWindow<'tests'>, 'n' | 'reason'>>[] = [
   { title: 'n', kind: 'count', on: 'page', value: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, value: ({ reason }) => reason },
 ]
@@ -50,14 +49,14 @@ const TEST_COLUMNS: readonly Column<OfWindow<'tests'>>[] = [
   { title: 'df', kind: 'degrees', spare: 1, value: ({ df }) => df },
   { title: 'p', kind: 'probability', value: ({ p }) => p },
   { title: 'Test', kind: 'text', value: ({ name }) => name },
-  ...NOTE_COLUMNS,
+  ...PAGE_COLUMNS,
 ]
 
 const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
   { title: 'Diff 95%', kind: 'return', value: ({ low, high }) => [low, high] },
   { title: 'Block', kind: 'tenth', spare: 1, value: ({ block }) => block },
   { title: 'Method', kind: 'text', value: ({ method }) => method },
-  ...NOTE_COLUMNS,
+  ...PAGE_COLUMNS,
 ]
 
 /**
@@ -68,17 +67,11 @@ const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
 export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
   const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
+  const randomTitle = 'Random entry: other dates of the same tickers'
   return compact([
-    section(
-      {
-        id: 'random',
-        folded: true,
-        title: 'Random entry: other dates of the same tickers',
-        short: 'Random entry',
-        on: 'wide',
-      },
-      [tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM_COLUMNS], windows)],
-    ),
+    section({ id: 'random', folded: true, title: randomTitle, short: 'Random entry', on: 'wide' }, [
+      tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM_COLUMNS], windows),
+    ]),
     bandsSection(study, vocabulary),
     sectorsSection(study),
     aftermathSection(windows, timeframe),
@@ -141,20 +134,13 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     },
   ]
   const caption = 'Counts after the events, with the share over that of any bar (lift)'
-  return section(
+  const title = 'Performance bands, compared with any bar (lift)'
+  return section({ id: 'aftermath', title, short: 'Performance bands', on: 'wide' }, [
+    pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
     {
-      id: 'aftermath',
-      title: 'Performance bands, compared with any bar (lift)',
-      short: 'Performance bands',
-      on: 'wide',
+      on: 'page',
+      stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows },
     },
-    [
-      pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
-      {
-        on: 'page',
-        stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows },
-      },
-      { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { whole: 'json' })] } },
-    ],
-  )
+    { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { whole: 'json' })] } },
+  ])
 }

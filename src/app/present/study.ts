@@ -26,7 +26,7 @@ import { comparisonSections, testSections } from './study-tests.js'
 import {
   conditionTexts,
   eventTitle,
-  fromText,
+  fromBandsText,
   minEventsFact,
   originFacts,
   pageTitle,
@@ -78,7 +78,7 @@ export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] 
 /** The question in phrases: tickers, event, conditions, number of cases and range. */
 function headingOf(study: EventStudy): string[] {
   const { tickers, field, bands, timeframe } = study
-  const event = `${stateText(field, bands)}${fromText(study)}`
+  const event = `${stateText(field, bands)}${fromBandsText(study)}`
   const phrases = [
     `${tickersText(tickers)}  ${event}  ${timeframe}`,
     ...conditionTexts(study),
@@ -182,8 +182,8 @@ const RETURN_COLUMNS: readonly Column<StudyWindow>[] = [
 function contextSection({ context, windows, timeframe }: EventStudy): Section | null {
   const rows = windows.flatMap(({ window, context_base: base }) => (base === null ? [] : [{ window, ...base }]))
   if (rows.length === 0) return null
-  const [contextText = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
-  const title = `Against any bar ${contextText}`
+  const contextTexts = conditionTexts({ context, stability: null, max_flips: null })
+  const title = `Against any bar ${contextTexts[0] ?? 'of the same context'}`
   return section({ id: 'context', folded: true, title, short: 'Same context' }, [
     tablePart(title, [windowColumn(timeframe), ...CONTEXT_COLUMNS], rows),
   ])
@@ -203,7 +203,7 @@ const CONTEXT_COLUMNS: readonly Column<NonNullable<StudyWindow['context_base']> 
 
 type AbnormalWindow = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
 
-/** The abnormal returns by window, and a folded section with every test of them; empty if none were computed. */
+/** The abnormal returns of each window, and a folded section with every test of them; empty if none were computed. */
 function abnormalSections({ windows, abnormal, benchmark, timeframe }: EventStudy): Section[] {
   const rows = windows.filter((window): window is AbnormalWindow => window.abnormal !== null)
   if (rows.length === 0) return []
@@ -232,8 +232,8 @@ interface AbnormalTestRow {
 
 /** A row for each test of a window that has a statistic; a single row with the reason if none has. */
 function abnormalTestRows({ window, abnormal: { n, tests, reason } }: AbnormalWindow): AbnormalTestRow[] {
-  const known = tests.filter(({ statistic }) => statistic !== null)
-  if (known.length > 0) return known.map(test => ({ ...test, window, n }))
+  const knownTests = tests.filter(({ statistic }) => statistic !== null)
+  if (knownTests.length > 0) return knownTests.map(test => ({ ...test, window, n }))
   return [{ statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '', window, n }]
 }
 
@@ -278,9 +278,9 @@ function pathSection(study: EventStudy): Section | null {
 
 /** A note that the interval of the path ends before the path; empty if it does not. */
 function intervalEndNote({ path }: EventStudy): string {
-  const last = path.findLast(({ low }) => low !== null)
-  if (last === undefined || last === path.at(-1)) return ''
-  return `The interval ends at bar ${last.bar}: after it fewer than ${LEAST_UNITS} groups of events share no day.`
+  const lastWithInterval = path.findLast(({ low }) => low !== null)
+  if (lastWithInterval === undefined || lastWithInterval === path.at(-1)) return ''
+  return `The interval ends at bar ${lastWithInterval.bar}: after it fewer than ${LEAST_UNITS} groups of events share no day.`
 }
 
 /** Two sparklines from the event to the end of the longest window: after the events, and after any bar. */
@@ -349,8 +349,8 @@ function occurrencesSection(study: EventStudy): Section {
 function occurrenceParts(study: EventStudy): Part[] {
   const { tickers, occurrences } = study
   const tickersWithEvents = new Set(occurrences.map(({ ticker }) => ticker))
-  const without = tickers.filter(ticker => !tickersWithEvents.has(ticker)).length
-  const withoutText = without > 0 ? `, ${without} of them without any` : ''
+  const tickersWithout = tickers.filter(ticker => !tickersWithEvents.has(ticker)).length
+  const withoutText = tickersWithout > 0 ? `, ${tickersWithout} of them without any` : ''
   const numbers = `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${withoutText}`
   return [
     pageNote(

@@ -31,7 +31,7 @@ import {
   withFullStop,
 } from './words.js'
 
-/** How many combinations were tried first, then the best of them, and whether the best one is real. */
+/** Describes a sweep: how many combinations were tried, the best of them, and whether the best one is real. */
 export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } = {}): Description {
   const hasNoEvent = sweep.cells.every(({ events }) => events === 0)
   const sections = compact([
@@ -71,7 +71,6 @@ function fieldsText({ fields }: Sweep): string {
   return fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
 }
 
-/** The fixed conditions of all events. */
 function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
   return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
 }
@@ -120,36 +119,36 @@ function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
 /** Every combination, including those too small for a test, because they count as trials. */
 function cellsSection(sweep: Sweep, limit: number): Section {
   const { cells } = sweep
-  const shown = cells.slice(0, limit)
-  const more = cells.length - shown.length
-  const below = compact([
-    more > 0 && `${whole(more)} more: --limit ${cells.length}; --csv and --json have all`,
-    shown.some(cell => cell.grey) &&
+  const shownCells = cells.slice(0, limit)
+  const omittedCount = cells.length - shownCells.length
+  const notes = compact([
+    omittedCount > 0 && `${whole(omittedCount)} more: --limit ${cells.length}; --csv and --json have all`,
+    shownCells.some(cell => cell.grey) &&
       `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
   ])
   return section({ id: 'cells', title: 'All combinations', untitled: true }, [
     { on: 'wide', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
     { table: cellsTable(sweep, limit) },
-    { on: 'terminal', notes: below },
+    { on: 'terminal', notes: notes },
   ])
 }
 
-/** The combinations with the largest effects, with their intervals. */
+/** The combinations with the smallest q, as a figure of their effects with intervals. */
 function leadingSection({ cells }: Sweep): Section {
-  const best = cells.filter(({ q }) => q !== null).slice(0, 15)
+  const bestCells = cells.filter(({ q }) => q !== null).slice(0, 15)
   const estimates: Estimates = {
     id: 'leading-forest',
     title: 'Difference from any bar',
     note: 'with its 95% interval, which is not corrected for the number of tests, as q is; n: events',
     names: 'long',
-    estimates: best.map(cell => {
+    estimates: bestCells.map(cell => {
       const { n, q, diff: value, low, high, grey, verdict, reason } = cell
       const note = `n ${whole(n)}, q ${probability(q)}`
       return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
     }),
   }
   return section({ id: 'leading', title: 'The combinations with the smallest q', short: 'Leading', on: 'page' }, [
-    best.length === 0 ? pageNote('No combination had enough independent windows to be tested.') : { estimates },
+    bestCells.length === 0 ? pageNote('No combination had enough independent windows to be tested.') : { estimates },
   ])
 }
 
@@ -157,15 +156,15 @@ function leadingSection({ cells }: Sweep): Section {
 function bestSection({ best }: Sweep): Section {
   const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
   const { best_cell, best_sharpe, best_sharpe_cell } = best
-  const why = (name: string): string => reasons[name] ?? 'not given'
-  const check = reality_check === null ? why('reality_check') : `p ${probability(reality_check)}`
-  const ability =
+  const reasonOf = (name: string): string => reasons[name] ?? 'not given'
+  const realityCheckText = reality_check === null ? reasonOf('reality_check') : `p ${probability(reality_check)}`
+  const spaText =
     spa === null
-      ? why('spa')
+      ? reasonOf('spa')
       : `p ${probability(spa.consistent)}, between ${probability(spa.lower)} and ${probability(spa.upper)}`
-  const sharpe =
+  const deflatedText =
     deflated_sharpe === null
-      ? why('deflated_sharpe')
+      ? reasonOf('deflated_sharpe')
       : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above the best that as many tests reach by chance`
   const ofBestCell = best_cell === null ? '' : ` of ${best_cell}`
   const inBlocks = block === null ? '' : ` in ${blocksText(block)}`
@@ -173,12 +172,15 @@ function bestSection({ best }: Sweep): Section {
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [
-        withFullStop(`Superior predictive ability (Hansen)${ofBestCell}: ${ability}`),
-        withFullStop(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${sharpe}`),
-        overfittingText(pbo, why('pbo')),
+        withFullStop(`Superior predictive ability (Hansen)${ofBestCell}: ${spaText}`),
+        withFullStop(`Deflated Sharpe ratio, of holding after ${best_sharpe_cell ?? 'events'}: ${deflatedText}`),
+        overfittingText(pbo, reasonOf('pbo')),
       ],
     },
-    { on: 'wide', notes: [withFullStop(`Reality check (White), of the differences from any bar: ${check}`)] },
+    {
+      on: 'wide',
+      notes: [withFullStop(`Reality check (White), of the differences from any bar: ${realityCheckText}`)],
+    },
     pageNote(
       `Drawn${inBlocks}. The p of Hansen (2005) is the consistent one, between its lower and upper bound. Reality check: White 2000. Deflated Sharpe ratio: Bailey and López de Prado 2014. Overfitting: Bailey and others 2017.`,
     ),
@@ -207,7 +209,6 @@ function datesText(ranges: Fold['train']): string {
   return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
 }
 
-/** From the first of its days to the last. */
 function spanText(ranges: Fold['test']): string {
   return `${ranges[0]?.from ?? UNKNOWN} to ${ranges.at(-1)?.to ?? UNKNOWN}`
 }
@@ -231,7 +232,7 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
 
 function settingsSection(sweep: Sweep): Section {
   const { assumptions, adjust, family } = sweep
-  const looks = family === 'run' ? 'this run' : 'all combinations ever tried on this database'
-  const facts: Fact[] = [minEventsFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`]]
+  const correctedOver = family === 'run' ? 'this run' : 'all combinations ever tried on this database'
+  const facts: Fact[] = [minEventsFact(sweep), ['Correction', `${ADJUSTMENTS[adjust]}, over ${correctedOver}`]]
   return assumedSection(assumptions, [{ on: 'page', facts }])
 }

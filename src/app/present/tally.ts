@@ -32,7 +32,10 @@ import {
   tickersText,
 } from './words.js'
 
-/** Counts of later returns: two tables, and a row per group and window for machines. */
+/**
+ * Describes a tally, which counts events by the performance band of their later return, in one group or several. People
+ * get two tables, and machines a row for each window of each group.
+ */
 export function describeTally(tally: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = tally
   const question = { ...tickerColumns(tickers), field, timeframe, band, by }
@@ -49,22 +52,22 @@ export function describeTally(tally: Tally): Described {
       ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
     notes: groups.length === 0 ? [] : tallyNotes(tally),
-    method: groups.length === 0 ? [] : compact([rankedText(tally), baseText(tally)]),
+    method: groups.length === 0 ? [] : compact([rankedText(tally), anyBarText(tally)]),
   }
 }
 
 /** A sentence that the figures of any bar ignore the context; null without a context, and for a server's figures. */
-function baseText({ context, groups }: Tally): string | null {
-  if (context === null || groups.some(({ windows }) => windows.some(({ base }) => base.kind === 'theoretical')))
-    return null
+function anyBarText({ context, groups }: Tally): string | null {
+  const isFromServer = groups.some(({ windows }) => windows.some(({ base }) => base.kind === 'theoretical'))
+  if (context === null || isFromServer) return null
   return `ANY: after any bar, also while ${context.ticker} was in another band, as ranks count the whole past. bands study compares with bars in the same band.`
 }
 
-/** The line that explains the performance bands, and says how many events have none. */
+/** The line that explains the performance bands, and says how many events have none in some window. */
 function rankedText({ groups }: Tally): string {
-  const unrankedOf = ({ windows }: Tally['groups'][number]): number =>
-    Math.max(0, ...windows.map(row => row.no_history))
-  const unranked = groups.reduce((sum, group) => sum + unrankedOf(group), 0)
+  const unrankedIn = ({ windows }: Tally['groups'][number]): number =>
+    Math.max(0, ...windows.map(window => window.no_history))
+  const unranked = groups.reduce((sum, group) => sum + unrankedIn(group), 0)
   const ranks =
     "Ranks in the ticker's own past: --- (sharp_decline) worst 5%, -- next 15%, - next 20%, = (flat) middle 20%, likewise up to +++ (sharp_gain)."
   if (unranked === 0) return ranks
@@ -127,8 +130,8 @@ function stackParts({ groups }: Tally): { stacks: Stacks }[] {
   }
   const names = first.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
-  const order = [middle, ...names.keys()].filter((w, i) => i === 0 || w !== middle)
-  return order.map(w => {
+  const otherWindows = [...names.keys()].filter(w => w !== middle)
+  return [middle, ...otherWindows].map(w => {
     const rows = groups.slice(0, MOST_DRAWN).map(({ group, windows }) => ({ ...windows[w]!, label: group ?? '(none)' }))
     const id = `followed-${names[w]}`
     const title = `What followed over ${names[w]}`
@@ -220,16 +223,12 @@ const TOP_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Any', kind: 'share', spare: 0, value: ({ base }) => base.top_share },
 ]
 
-/** The tone of the share among the best 40%, where the share of any bar is outside its 95% interval. */
-export function topTone({
-  top_low,
-  top_high,
-  base,
-}: Pick<TallyWindow, 'top_low' | 'top_high' | 'base'>): Tone | undefined {
-  const anyBar = base.top_share
-  if (anyBar === null || top_low === null || top_high === null) return undefined
-  if (anyBar < top_low) return 'good'
-  return anyBar > top_high ? 'bad' : undefined
+/** The tone of the share among the best 40%: good or bad if the share after any bar is outside its 95% interval. */
+export function topTone({ top_low, top_high, base }: TallyWindow): Tone | undefined {
+  const baseShare = base.top_share
+  if (baseShare === null || top_low === null || top_high === null) return undefined
+  if (baseShare < top_low) return 'good'
+  return baseShare > top_high ? 'bad' : undefined
 }
 
 /**
@@ -257,18 +256,18 @@ function figureColumns(
 
 /** Cautions about the figures; many groups only show the common ones. */
 function tallyNotes({ groups, warnings, events }: Tally): string[] {
-  const withWarnings = groups.filter(group => group.warnings.length > 0).length
+  const groupsWithWarnings = groups.filter(group => group.warnings.length > 0).length
   return compact([
     ...(groups.length === 1 ? groups[0]!.warnings : []),
     ...warnings,
     groups.length > 1 &&
-      withWarnings > 0 &&
-      `${count(withWarnings, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
+      groupsWithWarnings > 0 &&
+      `${count(groupsWithWarnings, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`,
     events > 0 && 'Many windows: of twenty, one lies outside its 95% interval by chance.',
   ])
 }
 
-/** How often each band of some fields occurred; for machines a row a band. */
+/** Describes how often each band of some fields occurred, in a table for each field; for machines a row for each band. */
 export function describeBandCounts(counts: BandCounts): Described {
   const { timeframe, tickers, fields } = counts
   return {
@@ -301,5 +300,5 @@ const BAND_COUNT_COLUMNS: readonly Column<BandCount>[] = [
   { title: 'Most', kind: 'share', spare: 4, value: ({ by_ticker }) => by_ticker.most },
 ]
 
-/** Signs of a band that every bar has. */
+/** The length of the bar of # that draws a share of 100%. */
 const BAR_CHARACTERS = 30

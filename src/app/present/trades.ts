@@ -32,7 +32,7 @@ import {
   conditionsSuffix,
   conditionTexts,
   eventTitle,
-  fromText,
+  fromBandsText,
   rangeTexts,
   tickersText,
 } from './words.js'
@@ -41,12 +41,12 @@ import {
 export function rulesSentence(backtest: Backtest): string {
   const { side, entry, exit, lag } = backtest.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
-  const weekly = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
+  const weeklyText = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
   const event = becomesText(entry, 'changes band', joinWithOr)
   const exits = exitTexts(exit)
   const exitText = exits.length === 0 ? 'at the last bar' : joinWithOr(exits)
-  const endText = [`${exitText}${weekly}`, ...lagInWords(lag)].join('; ')
-  return `${verb} ${listNames(backtest.tickers)} when ${event}${conditionsSuffix(entry)}; out ${endText}`
+  const outText = [`${exitText}${weeklyText}`, ...lagInWords(lag)].join('; ')
+  return `${verb} ${listNames(backtest.tickers)} when ${event}${conditionsSuffix(entry)}; out ${outText}`
 }
 
 /** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
@@ -60,7 +60,7 @@ export function rulesHeading(backtest: Backtest): string[] {
   const event = becomesText(entry, 'changes', bands => bands.join(' or '))
   return [
     ...(typeof name === 'string' ? [name] : []),
-    `${tickersText(backtest.tickers)}  ${side} when ${event}${fromText(entry)}  ${backtest.timeframe}`,
+    `${tickersText(backtest.tickers)}  ${side} when ${event}${fromBandsText(entry)}  ${backtest.timeframe}`,
     ...conditionTexts(entry),
     ...lagInWords(lag),
     ...rangeTexts(backtest),
@@ -101,10 +101,12 @@ function firstCandidateText({ validation }: Backtest): string {
   return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate; each training part chose its own)' : ''
 }
 
-/** `Next open, 5 bp a side, out after 20 bars, 10 positions of 1/10; seed 1.` */
+/** The assumptions in short: `Fills at the next open, 5 bp a side; out after 20 bars; 10 positions of 1/10; seed 1.` */
 export function shortRules(backtest: Backtest): string {
   const { side, fill, exit, costs, portfolio } = backtest.strategy
-  const text = `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}; ${positionsInWords(portfolio)}; seed ${backtest.seed}.`
+  const fillText = `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}`
+  const outText = `out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}`
+  const text = `${fillText}; ${outText}; ${positionsInWords(portfolio)}; seed ${backtest.seed}.`
   return text.replaceAll(' %', '%')
 }
 
@@ -184,7 +186,7 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Why', kind: 'text', value: ({ why }) => why },
 ]
 
-/** The outcomes of the signals: a count of each, and in a fold every chosen signal by date. */
+/** The outcomes of the signals: a count of each, and in a fold every signal of the chosen ticker and date (default all). */
 export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
   const { trades, skipped, ranking } = backtest
   const outcomes = [
@@ -208,13 +210,15 @@ export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoic
 
 const EVERY_SIGNAL: SignalChoice = { ticker: null, date: null }
 
-/** `No signal of AAPL on 2016-01-06. The nearest: 2016-01-05, 2016-04-27.` */
+/** `No signal of AAPL on 2016-01-06. The nearest: 2016-01-05, 2016-04-27.` @param outcomesOfTicker sorted by date */
 function noSignalText(outcomesOfTicker: readonly Outcome[], { ticker, date }: SignalChoice): string {
   const before = outcomesOfTicker.findLast(row => date !== null && row.date < date)
   const after = outcomesOfTicker.find(row => date !== null && row.date > date)
   const nearestDates = compact([before, after]).map(row => row.date)
   const nearestText = nearestDates.length === 0 ? '' : ` The nearest: ${nearestDates.join(', ')}.`
-  return `No signal${ticker === null ? '' : ` of ${ticker}`}${date === null ? '' : ` on ${date}`}.${nearestText}`
+  const ofTicker = ticker === null ? '' : ` of ${ticker}`
+  const onDate = date === null ? '' : ` on ${date}`
+  return `No signal${ofTicker}${onDate}.${nearestText}`
 }
 
 /** `12 signals: 8 closed trades, 1 still open, 3 skipped (in a trade).` */
@@ -228,13 +232,13 @@ export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): 
     ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
   ])
   const lateText = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
-  const drawsText = backtest.draws === null ? '' : ` ${choiceText(backtest.draws)}`
+  const { draws } = backtest
+  // Chance chooses where a day has more signals than free positions.
+  const drawsText =
+    draws === null
+      ? ''
+      : ` Of signals of the same day, chance chose those that found a place; this is choice ${draws.shown} of ${draws.n}.`
   return `${count(total, 'signal')}: ${parts.join(', ')}.${lateText}${drawsText}`
-}
-
-/** Says that the signals of a day were chosen by chance where they were more than the free positions. */
-function choiceText({ n, shown }: NonNullable<Backtest['draws']>): string {
-  return `Of signals of the same day, chance chose those that found a place; this is choice ${shown} of ${n}.`
 }
 
 /** A table that counts the outcomes of all signals. Each signal has exactly one. */
@@ -255,7 +259,6 @@ function outcomeCountsTable({ signals: { total, closed, open, pending, skipped, 
   return tableOf('How many of each', columns, rows)
 }
 
-/** Why a signal made no trade. */
 function skippedText(reason: string): string {
   return SKIP_REASONS[reason] ?? keyInWords(reason)
 }

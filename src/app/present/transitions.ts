@@ -23,7 +23,7 @@ import { asOfText, boundsText, tickerColumns, tickersText } from './words.js'
 export function describeTransitions(transitions: Transitions): Described {
   const { tickers, field, timeframe, context, events, query_range, bands } = transitions
   const { windows } = TIMEFRAMES[timeframe]
-  const window = windows[Math.floor(windows.length / 2)]!
+  const middleWindow = windows[Math.floor(windows.length / 2)]!
   return {
     document: transitions,
     ...pairRecords(transitions),
@@ -40,7 +40,7 @@ export function describeTransitions(transitions: Transitions): Described {
       tableParagraph(
         tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL_COLUMNS], transitions.dwell),
       ),
-      tableParagraph(leavingTable(transitions, window), 'wide'),
+      tableParagraph(leavingTable(transitions, middleWindow), 'wide'),
       tableParagraph(
         tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), transitions.per_bar),
         'wide',
@@ -107,7 +107,10 @@ function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
   ]
 }
 
-/** A table of where periods in a band have gone by a bar: the share still in it, and the share in each other band. */
+/**
+ * A table of the periods in each band, some bars after their start. It has the share that is still in the band, and the
+ * share that left it for each other band. @param window number of bars after the start
+ */
 function leavingTable({ bands, incidence }: Transitions, window: number): Table {
   const columns: Column<Leaving>[] = [
     bandColumn(bands),
@@ -210,7 +213,7 @@ function pairRecords(transitions: Transitions): Records {
 
 /**
  * A row for each pair of bands.
- * @param group the figures: of all periods, or of those in one band of the context
+ * @param group the figures of all periods in a band, or of those during one band of the context
  */
 function groupRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
@@ -220,7 +223,7 @@ function groupRows(
   const names = windowNames(timeframe)
   return bands.flatMap((from, i) => {
     const { counts, shares, intervals } = group.matrix[i]!
-    const stays = group.dwell[i]!
+    const dwell = group.dwell[i]!
     const barShares = group.per_bar[i]!.shares
     const incidence = group.incidence.filter(({ band }) => band === from)
     const contextColumns = {
@@ -243,15 +246,15 @@ function groupRows(
         share_low: intervals[to]?.low ?? null,
         share_high: intervals[to]?.high ?? null,
         independent: intervals[to]?.independent ?? null,
-        from_stays: stays.stays,
-        from_completed: stays.completed,
-        from_censored: stays.censored,
-        from_median: stays.median,
-        from_p90: stays.p90,
-        from_mean: stays.mean,
-        from_longest: stays.longest,
-        from_median_low: stays.median_low,
-        from_median_high: stays.median_high,
+        from_stays: dwell.stays,
+        from_completed: dwell.completed,
+        from_censored: dwell.censored,
+        from_median: dwell.median,
+        from_p90: dwell.p90,
+        from_mean: dwell.mean,
+        from_longest: dwell.longest,
+        from_median_low: dwell.median_low,
+        from_median_high: dwell.median_high,
         per_bar: barShares[to],
         from_per_bar: barShares[from],
         ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, incidence[w]!.to[to]])),

@@ -6,12 +6,11 @@ import type { SourceRange } from '../../data/local/status.js'
 import type { Backtest, Grid } from '../../research/backtest/result.js'
 import type { EventStudy, Sampling } from '../../research/study/result.js'
 import type { Scope } from '../../research/tally/pool.js'
-import type { LogComparison } from '../../research/trials.js'
 import { compact, type Fact, type Section } from './description.js'
 
 /** Words that results have in common. */
 
-/** `3 tickers`, or their names if they are few. */
+/** `4 tickers`, or the names of up to three. */
 export function tickersText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
 }
@@ -36,40 +35,12 @@ export function withFullStop(text: string): string {
 }
 
 /**
- * The sentence after a headline that says how many questions were asked of the same data, and how many would have
- * p < .05 by chance. Null if the log has no other question.
- * @param q p of the headline corrected over the log; null if it is not known, `untested` for a question without a p
- * @param qName name of this q in the sentence
- */
-export function logText(
-  log: LogComparison | null,
-  q: number | 'untested' | null,
-  qName = 'corrected for all of them q',
-): string | null {
-  if (log === null || log.questions < 2) return null
-  const { family, questions, windows, expected } = log
-  const oneOf = `One of ${whole(questions)} questions`
-  if (family === 'run') return `${oneOf} asked of these data so far; the others are not counted (--family run).`
-  const counted = `${oneOf} (${whole(windows)} windows) asked of these data so far (bands trials)`
-  if (q === 'untested') return `${counted}.`
-  const qText = q === null ? '' : `; ${qName} ${probability(q)}`
-  return `${counted}: by chance ${chanceFindingsText(expected)} p < .05${qText}.`
-}
-
-/** `about 3 have` */
-function chanceFindingsText(expected: number): string {
-  if (expected < 0.95) return 'fewer than one has'
-  const rounded = Math.round(expected)
-  return rounded === 1 ? 'about one has' : `about ${whole(rounded)} have`
-}
-
-/**
  * `Tried: 3 strategies in this run, 40 in the ledger of trials.`
  * @param countText writes the number in the ledger, with or without its noun
  */
 export function triedText({ run, ledger }: Backtest['trials'], countText = whole): string {
-  const ever = ledger === null ? '' : `, ${countText(ledger)} in the ledger of trials`
-  return `Tried: ${strategiesText(run)} in this run${ever}.`
+  const ledgerText = ledger === null ? '' : `, ${countText(ledger)} in the ledger of trials`
+  return `Tried: ${strategiesText(run)} in this run${ledgerText}.`
 }
 
 /** A sentence with the probability of overfitting. @param reason why it is not known, for a null `pbo` */
@@ -112,7 +83,7 @@ export function asOfText({ as_of }: { as_of: string | null }): string[] {
   return as_of === null ? [] : [`as of ${as_of}`]
 }
 
-/** `2018-03-22.csv`: the source file of bars; the first and the last one, joined by `to`, after several imports. */
+/** `a.csv`: the source file of bars; `a.csv to b.csv` if the first import of them (`begun`) was from another file. */
 export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'>): string {
   return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
 }
@@ -131,7 +102,7 @@ export function stateText(field: string, bands: readonly string[] | null): strin
 /** The conditions of a question apart from the entered bands, under the keys of documents. */
 type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when' | 'lag'>
 
-/** The conditions of a question, each in words. The bands before the event are not among them: see fromText. */
+/** The conditions of a question, each in words. The bands before the event are not among them: see fromBandsText. */
 export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
   return compact([
     context && contextText(context),
@@ -143,7 +114,7 @@ export function conditionTexts({ stability, max_flips, context, when, lag }: Omi
 }
 
 /** ` from neutral_low or neutral`: the bands before the event; empty if they may be any. */
-export function fromText({ prev_bands }: Pick<Conditions, 'prev_bands'>): string {
+export function fromBandsText({ prev_bands }: Pick<Conditions, 'prev_bands'>): string {
   return prev_bands === null ? '' : ` from ${prev_bands.join(' or ')}`
 }
 
@@ -156,7 +127,7 @@ function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['cont
 
 /** ` from neutral, while GSPC …, stability …`: all conditions of a question, for the end of a sentence. */
 export function conditionsSuffix(conditions: Conditions): string {
-  return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
+  return [fromBandsText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
 }
 
 /** `2008-01-02 to 2018-05-11` and `as of 2018-05-11`, each only if it is known. */
@@ -182,7 +153,7 @@ export function eventTitle(field: string, bands: readonly string[] | null): stri
 
 const LONGEST_IN_TITLE = 60
 
-/** The subject of a note: its words before the first punctuation mark, without a capital. */
+/** A note in short: its words before the first punctuation mark, without a capital. */
 export function nameOfNote(note: string): string {
   // A comma within a number is no punctuation mark here.
   const [name = ''] = note.split(/[:;,.](?=\s|$)|\s\(/)
@@ -199,7 +170,7 @@ export function originFacts(backtest: Pick<Backtest, 'first' | 'last' | 'timefra
   ]
 }
 
-/** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
+/** The signs of the performance bands, from the worst to the best. */
 export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 
 /** The fact about the smallest number of events that is tested. */

@@ -60,10 +60,8 @@ function conditionForm(page: Page) {
     </form>
     ${refusal(lists.refusal)}
     <ul class="chips" aria-label="Named conditions">${named.map(
-      ({
-        name,
-        condition,
-      }) => html`<li key=${name}><button type="button" class="control" title=${condition} aria-pressed=${when === `@${name}`}
+      ({ name, condition }) => html`<li key=${name}>
+        <button type="button" class="control" title=${condition} aria-pressed=${when === `@${name}`}
         onClick=${() => page.ask({ when: `@${name}`, tab: 'matches' })}>@${name}</button></li>`,
     )}</ul>
     ${
@@ -230,15 +228,8 @@ function rowList<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read:
   const [title, rows] = read(value)
   return html`<p class="quiet" role="status">${isWaiting ? 'Looking…' : title}</p>
     <ul class="rows" aria-busy=${isWaiting}>${rows.slice(0, MOST_ROWS).map(
-      ({
-        key,
-        name,
-        about,
-        more,
-        isChosen,
-        choose,
-      }) => html`<li key=${key}><button type="button" class="row" aria-pressed=${isChosen} onClick=${choose}>
-        <b>${name}</b> <span>${about}</span> <span class="end">${more}</span></button></li>`,
+      row => html`<li key=${row.key}><button type="button" class="row" aria-pressed=${row.isChosen} onClick=${row.choose}>
+        <b>${row.name}</b> <span>${row.about}</span> <span class="end">${row.more}</span></button></li>`,
     )}</ul>
     ${rows.length > MOST_ROWS && html`<p class="quiet">Here are the first ${MOST_ROWS}.</p>`}`
 }
