@@ -97,11 +97,11 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
  * The changes of the band from bar `from` on, given the band in force before it. `gaps` has the first bar of each run
  * without a band and the bar after its last, by turns.
  */
-function changesFrom(codes: Uint8Array, from: number, before: number): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
+function changesFrom(codes: Uint8Array, from: number, startBand: number): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
   if (changedBarsBuffer.length < codes.length) changedBarsBuffer = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
-  let inForce = before
+  let inForce = startBand
   for (let t = from; t < codes.length; t++) {
     if (codes[t] === inForce) continue
     if (codes[t] === UNDEFINED) {
@@ -139,13 +139,13 @@ export function labelEntries(
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
   let oldest = 0
-  let before = initialBar
+  let lastChange = initialBar
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
     while (bars[oldest]! <= bar - lookback) oldest++
     flips[i] = i - oldest + 1
-    stability[i] = STABILITIES.indexOf(stabilityOf(i - oldest + 1, bar - before))
-    before = bar
+    stability[i] = STABILITIES.indexOf(stabilityOf(i - oldest + 1, bar - lastChange))
+    lastChange = bar
   }
   return { flips, stability }
 }
@@ -260,19 +260,19 @@ function seriesTail(
   { since, recorded, fields }: { since: number; recorded: RecordedEnd; fields: readonly Field[] },
 ): SeriesTail | null {
   const tails = withReusedMemory(() => {
-    const found = new Map<string, FieldRecord | FieldTail>()
+    const tailByField = new Map<string, FieldRecord | FieldTail>()
     // The bar before has the current band.
     const panel = new Panel(series, null, null, Math.max(0, since - 1))
     for (const field of fields.filter(({ needs }) => needs === 'bars')) {
       const before = recorded.get(field.name)
       const tail = extendRecord(before, field.classify(panel), { since, timeframe: series.timeframe })
       if (tail === null) return null
-      if (tail.initialBar >= 0) found.set(field.name, tail)
+      if (tail.initialBar >= 0) tailByField.set(field.name, tail)
     }
-    if (facts === null) return found
+    if (facts === null) return tailByField
     const byFacts = fields.filter(({ needs }) => needs !== 'bars')
-    for (const [name, record] of recordFields(new Panel(series, facts), byFacts)) found.set(name, record)
-    return found
+    for (const [name, record] of recordFields(new Panel(series, facts), byFacts)) tailByField.set(name, record)
+    return tailByField
   })
   return tails && { series, outcomes: { ranks: ranksEndingSince(series, since) }, fields: tails }
 }
@@ -286,27 +286,27 @@ function extendRecord(
   if (recorded === undefined || recorded.initialBar >= since)
     return { ...recordOfCodes(codes, timeframe, since), earlier: 0 }
   const { initialBar, initialBand, earlier } = recorded
-  let kept = recorded.bars.length
-  while (kept > 0 && recorded.bars[kept - 1]! >= since) kept--
+  let keptCount = recorded.bars.length
+  while (keptCount > 0 && recorded.bars[keptCount - 1]! >= since) keptCount--
   let inForce = codes[since - 1]!
-  if (kept > 0) inForce = recorded.bands[kept - 1]!
+  if (keptCount > 0) inForce = recorded.bands[keptCount - 1]!
   else if (earlier === 0) inForce = initialBand
   if (inForce === UNDEFINED) return null
   // Mostly nothing changes.
-  if (kept === recorded.bars.length && !endsInGap(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
+  if (keptCount === recorded.bars.length && !endsInGap(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
     return recorded
   const added = changesFrom(codes, since, inForce)
-  const bars = new Int32Array(kept + added.bars.length)
-  bars.set(recorded.bars.subarray(0, kept))
-  bars.set(added.bars, kept)
+  const bars = new Int32Array(keptCount + added.bars.length)
+  bars.set(recorded.bars.subarray(0, keptCount))
+  bars.set(added.bars, keptCount)
   // Any band before the stored part is old enough to be equivalent.
-  const begun = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
-  const label = labelEntries({ initialBar: begun, bars }, TIMEFRAMES[timeframe].flipsLookback)
-  label.flips.set(recorded.flips.subarray(0, kept))
-  label.stability.set(recorded.stability.subarray(0, kept))
+  const firstBar = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
+  const label = labelEntries({ initialBar: firstBar, bars }, TIMEFRAMES[timeframe].flipsLookback)
+  label.flips.set(recorded.flips.subarray(0, keptCount))
+  label.stability.set(recorded.stability.subarray(0, keptCount))
   const bands = new Uint8Array(bars.length)
-  bands.set(recorded.bands.subarray(0, kept))
-  bands.set(added.bands, kept)
+  bands.set(recorded.bands.subarray(0, keptCount))
+  bands.set(added.bands, keptCount)
   const gaps = joinGaps(recorded.gaps, added.gaps, since)
   return { initialBar, initialBand, bars, bands, gaps, ...label, earlier }
 }

@@ -10,19 +10,19 @@ import { compare } from './rank.js'
 export function sma(values: Float64Array, length: number): Float64Array {
   const means = columnWithNaN(values.length, length - 1)
   let sum = 0
-  let lost = 0
+  let lostDigits = 0
   for (let t = 0; t < values.length; t++) {
     const entering = values[t]!
-    const more = sum + entering
-    lost += roundingError(sum, entering, more)
-    sum = more
+    const raised = sum + entering
+    lostDigits += roundingError(sum, entering, raised)
+    sum = raised
     if (t >= length) {
       const leaving = -values[t - length]!
-      const rest = sum + leaving
-      lost += roundingError(sum, leaving, rest)
-      sum = rest
+      const lowered = sum + leaving
+      lostDigits += roundingError(sum, leaving, lowered)
+      sum = lowered
     }
-    if (t >= length - 1) means[t] = (sum + lost) / length
+    if (t >= length - 1) means[t] = (sum + lostDigits) / length
   }
   return means
 }
@@ -80,21 +80,21 @@ export function slope(values: Float64Array, length: number, from = 0): Float64Ar
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
     const d = Math.min(a + 3, last)
-    let ofA = 0
-    let ofB = 0
-    let ofC = 0
-    let ofD = 0
+    let momentA = 0
+    let momentB = 0
+    let momentC = 0
+    let momentD = 0
     for (let i = 0; i < length; i++) {
       const weight = i - middle
-      ofA += weight * values[a + i]!
-      ofB += weight * values[b + i]!
-      ofC += weight * values[c + i]!
-      ofD += weight * values[d + i]!
+      momentA += weight * values[a + i]!
+      momentB += weight * values[b + i]!
+      momentC += weight * values[c + i]!
+      momentD += weight * values[d + i]!
     }
-    slopes[a + length - 1] = ofA / spread
-    slopes[b + length - 1] = ofB / spread
-    slopes[c + length - 1] = ofC / spread
-    slopes[d + length - 1] = ofD / spread
+    slopes[a + length - 1] = momentA / spread
+    slopes[b + length - 1] = momentB / spread
+    slopes[c + length - 1] = momentC / spread
+    slopes[d + length - 1] = momentD / spread
   }
   return slopes
 }
@@ -157,14 +157,14 @@ export function rawStochastic(
 ): Float64Array {
   const top = highest(high, length)
   const bottom = lowest(low, length)
-  const places = column(close.length)
-  for (let t = 0; t < places.length; t++) {
+  const positions = column(close.length)
+  for (let t = 0; t < positions.length; t++) {
     const from = bottom[t]!
     const to = top[t]!
-    if (Number.isNaN(to)) places[t] = Number.NaN
-    else places[t] = compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
+    if (Number.isNaN(to)) positions[t] = Number.NaN
+    else positions[t] = compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
   }
-  return places
+  return positions
 }
 
 interface StochasticRules {
@@ -185,8 +185,8 @@ export function slowStochastic(
   close: Float64Array,
   { length, smoothing }: StochasticRules,
 ): Float64Array {
-  const places = rawStochastic(high, low, close, length).map(place => Math.min(100, Math.max(0, place)))
-  return places.map((_, t) => meanOf(places, t - smoothing + 1, t))
+  const positions = rawStochastic(high, low, close, length).map(position => Math.min(100, Math.max(0, position)))
+  return positions.map((_, t) => meanOf(positions, t - smoothing + 1, t))
 }
 
 /** The mean of the values from bar `from` to bar `to`, both included; NaN if one of them does not exist. */

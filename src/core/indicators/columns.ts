@@ -85,17 +85,17 @@ export function lowest(values: Float64Array, length: number): Float64Array {
  * the bars of the window whose value no later bar exceeds; the first one is the result.
  */
 function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
-  const found = columnWithNaN(values.length, length - 1)
+  const extremes = columnWithNaN(values.length, length - 1)
   const queue = new Int32Array(values.length)
   let first = 0
-  let beyond = 0
+  let end = 0
   for (let t = 0; t < values.length; t++) {
-    while (beyond > first && (values[t]! - values[queue[beyond - 1]!]!) * side >= 0) beyond--
-    queue[beyond++] = t
+    while (end > first && (values[t]! - values[queue[end - 1]!]!) * side >= 0) end--
+    queue[end++] = t
     if (queue[first]! <= t - length) first++
-    if (t >= length - 1) found[t] = values[queue[first]!]!
+    if (t >= length - 1) extremes[t] = values[queue[first]!]!
   }
-  return found
+  return extremes
 }
 
 /** The values `bars` bars earlier; NaN for the first `bars`. */

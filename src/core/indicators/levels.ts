@@ -43,17 +43,17 @@ export function support(
   const first = searchStart(close, from, rules)
   const pivots = new Pivots(low, rules, first)
   let floor = Number.NaN
-  let beyond = 0
+  let closesBeyond = 0
   for (let t = first; t < low.length; t++) {
-    if (beyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
+    if (closesBeyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
     if (Number.isNaN(floor) || Number.isNaN(atr[t]!)) continue
     level[t] = floor
     const c = close[t]!
     if (compare(c, floor) < 0) {
       state[t] = BREACHED
-      beyond = beyond + 1 === rules.breaches ? 0 : beyond + 1
+      closesBeyond = closesBeyond + 1 === rules.breaches ? 0 : closesBeyond + 1
     } else {
-      beyond = 0
+      closesBeyond = 0
       state[t] = compare(c - floor, rules.approachingAtr * atr[t]!, c) <= 0 ? APPROACHING : INTACT
     }
   }
@@ -96,7 +96,7 @@ class Pivots {
   readonly #lows: Float64Array
   /** Index of the first counting pivot, and of the first future one. */
   #oldest = 0
-  #beyond = 0
+  #end = 0
   /** The counting lows next to the last price: the highest one not above it, and the lowest one above. NaN without one. */
   #lowBelow = Number.NaN
   #lowAbove = Number.NaN
@@ -125,18 +125,18 @@ class Pivots {
   /** Moves on to bar t, and returns whether that changes which pivots count. */
   #advanceTo(t: number): boolean {
     const { reach, lookback } = this.#rules
-    const before = this.#oldest + this.#beyond
-    while (this.#beyond < this.#bars.length && this.#bars[this.#beyond]! <= t - reach) this.#beyond++
-    while (this.#oldest < this.#beyond && this.#bars[this.#oldest]! <= t - lookback) this.#oldest++
+    const before = this.#oldest + this.#end
+    while (this.#end < this.#bars.length && this.#bars[this.#end]! <= t - reach) this.#end++
+    while (this.#oldest < this.#end && this.#bars[this.#oldest]! <= t - lookback) this.#oldest++
     // Both only grow, so an equal sum means no change.
-    return this.#oldest + this.#beyond !== before
+    return this.#oldest + this.#end !== before
   }
 
   /** Sets `#lowBelow` and `#lowAbove` for a price. */
   #findNeighbours(price: number): void {
     this.#lowBelow = Number.NaN
     this.#lowAbove = Number.NaN
-    for (let i = this.#oldest; i < this.#beyond; i++) {
+    for (let i = this.#oldest; i < this.#end; i++) {
       const low = this.#lows[i]!
       if (compare(low, price) > 0) {
         if (!(low >= this.#lowAbove)) this.#lowAbove = low

@@ -39,8 +39,8 @@ export class Ranking {
 
   /** Twice the number of members below the value at `index`, plus the number of those equal to it. */
   rankOf(index: number): number {
-    const place = this.#sortedIndex[index]!
-    return this.#countBefore(this.#from[place]!) + this.#countBefore(this.#upTo[place]!)
+    const sortedIndex = this.#sortedIndex[index]!
+    return this.#countBefore(this.#from[sortedIndex]!) + this.#countBefore(this.#upTo[sortedIndex]!)
   }
 
   #changeCount(index: number, step: 1 | -1): void {
@@ -50,10 +50,10 @@ export class Ranking {
   }
 
   /** Number of members before a sorted index. */
-  #countBefore(place: number): number {
+  #countBefore(sortedIndex: number): number {
     const tree = this.#tree
     let sum = 0
-    for (let i = place; i > 0; i -= i & -i) sum += tree[i]!
+    for (let i = sortedIndex; i > 0; i -= i & -i) sum += tree[i]!
     return sum
   }
 }
@@ -129,13 +129,13 @@ function equalRuns(sorted: Float64Array): { from: Int32Array; upTo: Int32Array }
   const from = new Int32Array(sorted.length)
   const upTo = new Int32Array(sorted.length)
   let first = 0
-  let beyond = 0
-  for (let place = 0; place < sorted.length; place++) {
-    const x = sorted[place]!
-    while (sorted[first]! < x - TOLERANCE) first++
-    while (beyond < sorted.length && sorted[beyond]! <= x + TOLERANCE) beyond++
-    from[place] = first
-    upTo[place] = beyond
+  let end = 0
+  for (let index = 0; index < sorted.length; index++) {
+    const value = sorted[index]!
+    while (sorted[first]! < value - TOLERANCE) first++
+    while (end < sorted.length && sorted[end]! <= value + TOLERANCE) end++
+    from[index] = first
+    upTo[index] = end
   }
   return { from, upTo }
 }
@@ -261,10 +261,10 @@ let kernel: Kernel | null | undefined
  */
 export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number, memory?: Ranks): Ranks | null {
   const { length } = values
-  const [loaded, address] = copyToKernel(values)
-  if (loaded === null) return null
-  loaded.rank(length, subset.lag, subset.history, subset.least, tolerance)
-  const ranksAndSizes = new Int32Array(loaded.memory.buffer, address + values.byteLength, 2 * length)
+  const [module, address] = copyToKernel(values)
+  if (module === null) return null
+  module.rank(length, subset.lag, subset.history, subset.least, tolerance)
+  const ranksAndSizes = new Int32Array(module.memory.buffer, address + values.byteLength, 2 * length)
   if (memory === undefined) return { rank: ranksAndSizes.slice(0, length), size: ranksAndSizes.slice(length) }
   memory.rank.set(ranksAndSizes.subarray(0, length))
   memory.size.set(ranksAndSizes.subarray(length))
@@ -276,10 +276,10 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
  * there are too many values, or one is NaN.
  */
 function kernelAscending(values: Float64Array): Float64Array | null {
-  const [loaded] = copyToKernel(values)
-  if (loaded === null) return null
-  const address = loaded.ascending(values.length)
-  return address === 0 ? null : new Float64Array(loaded.memory.buffer, address, values.length)
+  const [module] = copyToKernel(values)
+  if (module === null) return null
+  const address = module.ascending(values.length)
+  return address === 0 ? null : new Float64Array(module.memory.buffer, address, values.length)
 }
 
 /** This number of values takes 4 MB of the module's memory, which is never freed. */

@@ -67,28 +67,28 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
     const c = Math.min(a + 2, last)
     const d = Math.min(a + 3, last)
     let lineA = 0
-    let ofA = 0
+    let momentA = 0
     let lineB = 0
-    let ofB = 0
+    let momentB = 0
     let lineC = 0
-    let ofC = 0
+    let momentC = 0
     let lineD = 0
-    let ofD = 0
+    let momentD = 0
     for (let i = 1; i < length; i++) {
       const weight = i - middle
       lineA += flow[a + i]!
       lineB += flow[b + i]!
       lineC += flow[c + i]!
       lineD += flow[d + i]!
-      ofA += weight * lineA
-      ofB += weight * lineB
-      ofC += weight * lineC
-      ofD += weight * lineD
+      momentA += weight * lineA
+      momentB += weight * lineB
+      momentC += weight * lineC
+      momentD += weight * lineD
     }
-    slopes[a + length - 1] = ofA / spread
-    slopes[b + length - 1] = ofB / spread
-    slopes[c + length - 1] = ofC / spread
-    slopes[d + length - 1] = ofD / spread
+    slopes[a + length - 1] = momentA / spread
+    slopes[b + length - 1] = momentB / spread
+    slopes[c + length - 1] = momentC / spread
+    slopes[d + length - 1] = momentD / spread
   }
   return slopes
 }

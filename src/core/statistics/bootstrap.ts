@@ -7,7 +7,7 @@ import type { Random } from './random.js'
  * `den` counts the events of a day, `num` sums their excess. The ends are the percentiles `tail` and 1 - `tail` of the
  * resampled ratios.
  * Days without events are drawn too, so that the number of events is random; a resample without events is left out.
- * @returns null where less than two days have events
+ * @returns null where less than two days have events; `estimates` are the ratios, ascending
  */
 export function stationaryRatioInterval(
   num: Float64Array,
@@ -18,7 +18,7 @@ export function stationaryRatioInterval(
   const n = num.length
   const indices = new Int32Array(n)
   const estimates = new Float64Array(reps)
-  let known = 0
+  let estimateCount = 0
   for (let rep = 0; rep < reps; rep++) {
     stationaryIndices(random, n, block, indices)
     let numerator = 0
@@ -27,10 +27,10 @@ export function stationaryRatioInterval(
       numerator += num[indices[i]!]!
       denominator += den[indices[i]!]!
     }
-    if (denominator > 0) estimates[known++] = numerator / denominator
+    if (denominator > 0) estimates[estimateCount++] = numerator / denominator
   }
-  if (known === 0) return null
-  const ascending = estimates.subarray(0, known).sort()
+  if (estimateCount === 0) return null
+  const ascending = estimates.subarray(0, estimateCount).sort()
   return { low: quantile(ascending, tail)!, high: quantile(ascending, 1 - tail)!, estimates: ascending }
 }
 

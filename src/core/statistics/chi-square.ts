@@ -23,7 +23,7 @@ interface EqualRows {
  * added up (Anderson & Goodman, "Statistical inference about Markov chains", 1957): Σ (count - expected)² / expected.
  * The degrees of freedom are (contexts - 1) (destinations - 1), for contexts and destinations with any count in the
  * row.
- * @param tables by row: counts by context and destination
+ * @param tables for each row (the state that is left): counts by context and destination
  */
 export function andersonGoodman(tables: readonly (readonly (readonly number[])[])[]): EqualRows {
   const rows = tables.map(homogeneity)

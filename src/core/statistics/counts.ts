@@ -120,7 +120,7 @@ function shiftedCounts(
   const unitOfCode = Float64Array.from({ length: categories }, (_, code) => radix ** code)
   const totals = new Float64Array(shifts.length)
   const values = new Float64Array(2 * calendarLength)
-  let added = 0
+  let packedEvents = 0
   for (const { indices, codes, events } of members) {
     if (events.length === 0) continue
     // The calendar twice, so that no index needs to wrap; 0 where there is no category.
@@ -128,14 +128,14 @@ function shiftedCounts(
     for (let i = 0; i < indices.length; i++) values[indices[i]!] = unitOfCode[codes[i]!]!
     values.copyWithin(calendarLength, 0, calendarLength)
     for (let from = 0; from < events.length; ) {
-      if (added === radix - 1) {
+      if (packedEvents === radix - 1) {
         addUnpacked(totals, radix, counts, categories)
-        added = 0
+        packedEvents = 0
       }
-      const at = events.subarray(from, from + radix - 1 - added).map(event => indices[event]!)
-      addValues(totals, values, at, shifts)
-      from += at.length
-      added += at.length
+      const eventIndices = events.subarray(from, from + radix - 1 - packedEvents).map(event => indices[event]!)
+      addValues(totals, values, eventIndices, shifts)
+      from += eventIndices.length
+      packedEvents += eventIndices.length
     }
   }
   addUnpacked(totals, radix, counts, categories)

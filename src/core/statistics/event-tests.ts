@@ -99,8 +99,8 @@ function standardisedCar({ car, carVariance }: AbnormalEvent): number {
   return car / Math.sqrt(carVariance)
 }
 
-function sumOver(events: readonly AbnormalEvent[], of: (event: AbnormalEvent) => number): number {
-  return events.reduce((sum, event) => sum + of(event), 0)
+function sumOver(events: readonly AbnormalEvent[], figureOf: (event: AbnormalEvent) => number): number {
+  return events.reduce((sum, event) => sum + figureOf(event), 0)
 }
 
 /** The days of an event's windows, or indices in one calendar, ascending. */
@@ -121,12 +121,12 @@ const MIN_COMMON_DAYS = 10
  */
 export function averageCorrelation(events: readonly DatedEvent[]): number {
   const placed = placeOnCalendar(events.filter(event => event.eventDays.length > 0))
-  placed.sort((a, b) => a.event[0]! - b.event[0]!)
+  placed.sort((a, b) => a.eventIndices[0]! - b.eventIndices[0]!)
   let sum = 0
   for (const [i, event] of placed.entries()) {
-    const lastDay = event.event.at(-1)!
+    const lastDay = event.eventIndices.at(-1)!
     // Later events begin after this one has ended.
-    for (let j = i + 1; j < placed.length && placed[j]!.event[0]! <= lastDay; j++)
+    for (let j = i + 1; j < placed.length && placed[j]!.eventIndices[0]! <= lastDay; j++)
       sum += overlappingCorrelation(event, placed[j]!)
   }
   const pairs = (events.length * (events.length - 1)) / 2
@@ -135,9 +135,8 @@ export function averageCorrelation(events: readonly DatedEvent[]): number {
 
 /** An event with its windows as indices of the common calendar, and running sums of its residuals. */
 interface PlacedEvent {
-  /** Calendar indices of the event window, and of the estimation window. */
-  event: Int32Array
-  indices: Int32Array
+  eventIndices: Int32Array
+  estimationIndices: Int32Array
   /** Whether the estimation window has no gaps: then a subtraction aligns two of them. */
   isGapless: boolean
   residuals: Float64Array
@@ -152,14 +151,15 @@ function placeOnCalendar(events: readonly DatedEvent[]): PlacedEvent[] {
     for (const day of estimationDays) days.add(day)
     for (const day of eventDays) days.add(day)
   }
-  const indices = new Map([...days].sort((a, b) => a - b).map((day, index) => [day, index]))
+  const indexOfDay = new Map([...days].sort((a, b) => a - b).map((day, index) => [day, index]))
   return events.map(({ estimationDays, eventDays, estimation }) => {
-    const calendarIndices = estimationDays.map(day => indices.get(day)!)
+    const estimationIndices = estimationDays.map(day => indexOfDay.get(day)!)
     return {
-      event: eventDays.map(day => indices.get(day)!),
-      indices: calendarIndices,
+      eventIndices: eventDays.map(day => indexOfDay.get(day)!),
+      estimationIndices,
       isGapless:
-        calendarIndices.length > 0 && calendarIndices.at(-1)! - calendarIndices[0]! === calendarIndices.length - 1,
+        estimationIndices.length > 0 &&
+        estimationIndices.at(-1)! - estimationIndices[0]! === estimationIndices.length - 1,
       residuals: estimation,
       sums: runningSums(estimation, value => value),
       squares: runningSums(estimation, value => value * value),
@@ -167,19 +167,19 @@ function placeOnCalendar(events: readonly DatedEvent[]): PlacedEvent[] {
   })
 }
 
-/** The sum of `of(value)` over all values before each index; one more than there are values. */
-function runningSums(values: Float64Array, of: (value: number) => number): Float64Array {
+/** The sum of `figureOf(value)` over all values before each index; one more than there are values. */
+function runningSums(values: Float64Array, figureOf: (value: number) => number): Float64Array {
   const sums = new Float64Array(values.length + 1)
-  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + of(values[i]!)
+  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + figureOf(values[i]!)
   return sums
 }
 
 /** The correlation of two events as averageCorrelation() counts it. */
 function overlappingCorrelation(a: PlacedEvent, b: PlacedEvent): number {
-  const shared = countCommonDays(a.event, b.event)
+  const shared = countCommonDays(a.eventIndices, b.eventIndices)
   if (shared === 0) return 0
   const r = a.isGapless && b.isGapless ? alignedCorrelation(a, b) : mergedCorrelation(a, b)
-  return r * (shared / Math.sqrt(a.event.length * b.event.length))
+  return r * (shared / Math.sqrt(a.eventIndices.length * b.eventIndices.length))
 }
 
 /** How many days two event windows have in common. @param a indices of days, ascending, as in `b` */
@@ -199,11 +199,11 @@ function countCommonDays(a: Int32Array, b: Int32Array): number {
  * of pairs, so sums and squares are differences of running sums.
  */
 function alignedCorrelation(a: PlacedEvent, b: PlacedEvent): number {
-  const first = Math.max(a.indices[0]!, b.indices[0]!)
-  const n = Math.min(a.indices.at(-1)!, b.indices.at(-1)!) + 1 - first
+  const first = Math.max(a.estimationIndices[0]!, b.estimationIndices[0]!)
+  const n = Math.min(a.estimationIndices.at(-1)!, b.estimationIndices.at(-1)!) + 1 - first
   if (n < MIN_COMMON_DAYS) return 0
-  const fromA = first - a.indices[0]!
-  const fromB = first - b.indices[0]!
+  const fromA = first - a.estimationIndices[0]!
+  const fromB = first - b.estimationIndices[0]!
   let products = 0
   for (let k = 0; k < n; k++) products += a.residuals[fromA + k]! * b.residuals[fromB + k]!
   const sumFrom = (runningSums: Float64Array, from: number): number => runningSums[from + n]! - runningSums[from]!
@@ -221,8 +221,8 @@ function mergedCorrelation(a: PlacedEvent, b: PlacedEvent): number {
   let squaresA = 0
   let squaresB = 0
   let products = 0
-  for (let i = 0, j = 0; i < a.indices.length && j < b.indices.length; ) {
-    const distance = a.indices[i]! - b.indices[j]!
+  for (let i = 0, j = 0; i < a.estimationIndices.length && j < b.estimationIndices.length; ) {
+    const distance = a.estimationIndices[i]! - b.estimationIndices[j]!
     if (distance === 0) {
       const x = a.residuals[i]!
       const y = b.residuals[j]!
@@ -262,10 +262,10 @@ type Sums = [sum: number, squares: number]
  * have one length.
  */
 export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
-  const [first] = events
-  if (first === undefined) return noTest(NO_EVENT)
-  const length = first.estimation.length
-  const h = first.event.length
+  const [firstEvent] = events
+  if (firstEvent === undefined) return noTest(NO_EVENT)
+  const length = firstEvent.estimation.length
+  const h = firstEvent.event.length
   if (events.some(({ estimation, event }) => estimation.length !== length || event.length !== h)) {
     return noTest('the windows of the events differ in length')
   }

@@ -198,20 +198,20 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * `ratioError` for several pairs of series whose events fall on the same few days.
- * @param at the days, ascending
+ * The ratio and error of `ratioError` for several pairs of series whose events fall on the same few days.
+ * @param eventDays the days, ascending
  * @param nums one value a day and pair, day after day
  * @param dens number of events a day, of every pair
  * @param missing indices into `nums`, once for each missing event of a pair
  */
 export function ratioErrors(
-  at: Int32Array,
+  eventDays: Int32Array,
   nums: Float64Array,
   dens: Float64Array,
   missing: readonly number[],
   days: number,
 ): RatioError[] {
-  const pairs = at.length === 0 ? 0 : nums.length / at.length
+  const pairs = eventDays.length === 0 ? 0 : nums.length / eventDays.length
   const totals = new Float64Array(pairs)
   for (let from = 0; from < nums.length; from += pairs)
     for (let pair = 0; pair < pairs; pair++) totals[pair]! += nums[from + pair]!
@@ -225,9 +225,9 @@ export function ratioErrors(
   let day = 0
   // A day is inside a window from its own day on, for `days` days. Between an entry and the next entry or exit the sum of
   // the values inside stays the same.
-  for (let enters = 0, leaves = 0; leaves < at.length; ) {
-    const isEntry = enters < at.length && at[enters]! <= at[leaves]! + days
-    const next = isEntry ? at[enters]! : at[leaves]! + days
+  for (let enters = 0, leaves = 0; leaves < eventDays.length; ) {
+    const isEntry = enters < eventDays.length && eventDays[enters]! <= eventDays[leaves]! + days
+    const next = isEntry ? eventDays[enters]! : eventDays[leaves]! + days
     const dayIndex = isEntry ? enters++ : leaves++
     const from = dayIndex * pairs
     const n = dens[dayIndex]!

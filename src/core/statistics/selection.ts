@@ -235,7 +235,7 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
     return { reason: `${blocks} blocks, but it takes an even number from 2 to ${MAX_BLOCKS}` }
   }
   if (bars < 2 * blocks) return { reason: `${bars} bars are fewer than two for each of ${blocks} blocks` }
-  const sums = Array.from({ length: blocks }, (_, i) =>
+  const moments = Array.from({ length: blocks }, (_, i) =>
     blockMoments(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
   )
   const halves = [...halvesOfBlocks(blocks)]
@@ -247,8 +247,8 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   // The complement of the i-th half from the front is the i-th from the back.
   for (let i = 0; i < halves.length / 2; i++) {
     const isInHalf = (block: number): boolean => ((halves[i]! >> block) & 1) === 1
-    const ratios = sharpeRatios(sums.filter((_, block) => isInHalf(block)))
-    const complementRatios = sharpeRatios(sums.filter((_, block) => !isInHalf(block)))
+    const ratios = sharpeRatios(moments.filter((_, block) => isInHalf(block)))
+    const complementRatios = sharpeRatios(moments.filter((_, block) => !isInHalf(block)))
     logits[i] = logitOf(ratios, complementRatios)
     logits[halves.length - 1 - i] = logitOf(complementRatios, ratios)
   }

@@ -157,9 +157,9 @@ export function expectedShortfall(returns: ArrayLike<number>): number | null {
   const ascending = Float64Array.from(returns).sort()
   if (ascending.length < LEAST_FOR_TAIL) return null
   const worst = ascending.length * TAIL
-  const whole = Math.floor(worst)
-  const sum = ascending.subarray(0, whole).reduce((all, value) => all + value, 0)
-  return (sum + (worst - whole) * ascending[whole]!) / worst
+  const wholeBars = Math.floor(worst)
+  const sum = ascending.subarray(0, wholeBars).reduce((all, value) => all + value, 0)
+  return (sum + (worst - wholeBars) * ascending[wholeBars]!) / worst
 }
 
 /** Drawdowns of an equity curve. Fractions, 0 or below; bars are indices of the curve. */

@@ -122,17 +122,17 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
   for (const member of members) {
     const { indices, events } = member
     if (events.length === 0) continue
-    const at = events.map(event => indices[event]!)
-    layTwice(values, member, calendar)
-    addValues(sums, values, at, shifts)
-    if (indices.length < calendar) countLost(lost, indices, at)
+    const eventIndices = events.map(event => indices[event]!)
+    writeTwice(values, member, calendar)
+    addValues(sums, values, eventIndices, shifts)
+    if (indices.length < calendar) countLost(lost, indices, eventIndices)
     n += events.length
   }
   return { sums, counts: shifts.map(shift => n - lost[shift]!) }
 }
 
 /** Writes the excess after each bar of a ticker at its calendar index, twice: also one calendar later. */
-function layTwice(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
+function writeTwice(values: Float64Array, { indices, returns, base }: ShiftMember, calendar: number): void {
   if (indices.length < calendar) values.fill(0, 0, calendar)
   for (let i = 0; i < indices.length; i++) values[indices[i]!] = returns[i]! - base
   values.copyWithin(calendar, 0, calendar)
@@ -142,20 +142,20 @@ function layTwice(values: Float64Array, { indices, returns, base }: ShiftMember,
  * Adds the values at each event's index plus a shift. This is the innermost loop of a sweep: four events at a time,
  * because it waits for the totals more than for the values.
  */
-export function addValues(totals: Float64Array, values: Float64Array, at: Int32Array, shifts: Int32Array): void {
+export function addValues(totals: Float64Array, values: Float64Array, indices: Int32Array, shifts: Int32Array): void {
   let event = 0
-  for (; event + 3 < at.length; event += 4) {
-    const a = at[event]!
-    const b = at[event + 1]!
-    const c = at[event + 2]!
-    const d = at[event + 3]!
+  for (; event + 3 < indices.length; event += 4) {
+    const a = indices[event]!
+    const b = indices[event + 1]!
+    const c = indices[event + 2]!
+    const d = indices[event + 3]!
     for (let i = 0; i < shifts.length; i++) {
       const shift = shifts[i]!
       totals[i]! += values[a + shift]! + values[b + shift]! + values[c + shift]! + values[d + shift]!
     }
   }
-  for (; event < at.length; event++) {
-    for (let i = 0; i < shifts.length; i++) totals[i]! += values[at[event]! + shifts[i]!]!
+  for (; event < indices.length; event++) {
+    for (let i = 0; i < shifts.length; i++) totals[i]! += values[indices[event]! + shifts[i]!]!
   }
 }
 
@@ -163,18 +163,18 @@ export function addValues(totals: Float64Array, values: Float64Array, at: Int32A
  * Adds to `lost`, for each shift, the number of events that land where their ticker has no value. It goes through the
  * indices without a value, because they are few.
  * @param indices calendar indices with a value, ascending
- * @param at calendar index of each event
+ * @param eventIndices calendar index of each event
  */
-function countLost(lost: Int32Array, indices: Int32Array, at: Int32Array): void {
+function countLost(lost: Int32Array, indices: Int32Array, eventIndices: Int32Array): void {
   const calendar = lost.length
-  let next = 0
+  let nextKnown = 0
   for (let index = 0; index < calendar; index++) {
-    if (indices[next] === index) {
-      next++
+    if (indices[nextKnown] === index) {
+      nextKnown++
       continue
     }
-    for (let i = 0; i < at.length; i++) {
-      const shift = index - at[i]!
+    for (let i = 0; i < eventIndices.length; i++) {
+      const shift = index - eventIndices[i]!
       lost[shift >= 0 ? shift : shift + calendar]!++
     }
   }

@@ -144,16 +144,12 @@ function foldFigures(
     return { from: formatDay(days[range.from]!), to: formatDay(days[range.to - 1]!), events }
   }
   const isTrained: WindowTest = (horizonIndex, index) => masks[horizonIndex]![index] === 1
+  const isAny: WindowTest = () => true
   const isPurged: WindowTest = (horizonIndex, index) => !isTrained(horizonIndex, index)
   return {
     name,
     train: train.map(range => dated(range, countWindows(range, isTrained))),
-    test: test.map(range =>
-      dated(
-        range,
-        countWindows(range, () => true),
-      ),
-    ),
+    test: test.map(range => dated(range, countWindows(range, isAny))),
     purged: train.reduce((sum, range) => sum + countWindows(range, isPurged), 0),
   }
 }
