@@ -75,6 +75,17 @@ export function optionNames(options: readonly OptionSpec[]): string[] {
   return [...options, ...GLOBAL_OPTIONS].map(longName)
 }
 
+/** The options of a command and the global ones. A command may redefine a global one, such as the tier of a new account. */
+export function withGlobalOptions(options: readonly OptionSpec[] = []): OptionSpec[] {
+  const names = options.map(longName)
+  return [...options, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
+}
+
+/** The option with a flag such as `--quiet` or `-q`; undefined if there is none. */
+export function optionWithFlag(options: readonly OptionSpec[], flag: string): OptionSpec | undefined {
+  return options.find(([flags]) => flags.split(/[ ,]+/).includes(flag))
+}
+
 /** `-q, --quiet` → `--quiet` */
 export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]

@@ -73,10 +73,7 @@ function slip(words: string, command: string, example: readonly string[], does: 
   return { words: words.split(' '), command, example, does }
 }
 
-/**
- * The error for a first word that is no command, with a line that works; undefined if nothing is similar.
- * @param argv the typed line
- */
+/** The error for a first word that is no command, with a line to paste; undefined if nothing is similar. */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
   const others = argv.filter((_, i) => i !== argv.indexOf(word))
   const errorWith = (reason: Words, line: Remedy): InvalidParameter => noCommandError(quoted(word), word, reason, line)

@@ -79,10 +79,7 @@ export class Args {
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   }
 
-  /**
-   * Parses options by their table. Throws InvalidParameter.
-   * @param fields the known fields, for a table with fields
-   */
+  /** Parses options by their table. Throws InvalidParameter. @param fields for a table with fields */
   read<T extends Table>(table: T, fields?: FieldSet): Read<T> {
     return readParams(table, this.params(Object.keys(table)), fields)
   }

@@ -5,7 +5,7 @@ import { mayRepeat, type OptionSpec } from '../../core/params/row.js'
 import type { Opened } from '../open/database.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, GROUPS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { longName } from './command-line.js'
+import { longName, optionWithFlag, withGlobalOptions } from './command-line.js'
 import { fieldsUnlessBroken, hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
@@ -22,9 +22,9 @@ const FILES = ':files'
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const { joined, keptLength } = joinBashWords(words)
-    const lines = (await candidates(joined, env)).map(([word, about]) => {
-      const rest = word === FILES ? word : word.slice(keptLength)
-      return about === undefined ? `${rest}\n` : `${rest}\t${about}\n`
+    const lines = (await lineCandidates(joined, env)).map(([word, about]) => {
+      const insertedText = word === FILES ? word : word.slice(keptLength)
+      return about === undefined ? `${insertedText}\n` : `${insertedText}\t${about}\n`
     })
     return [...new Set(lines)].join('')
   } catch {
@@ -53,11 +53,12 @@ function joinBashWords(words: readonly string[]): { joined: string[]; keptLength
   return { joined, keptLength }
 }
 
-/** The words before the last one. */
-interface Line {
+/** The words before the one that is being completed. */
+interface TypedLine {
   env: NodeJS.ProcessEnv
   /** The words that belong to no option: those of the command until it is known, then its arguments. */
   words: string[]
+  /** The values of options, by their long names. */
   values: Map<string, string>
   /** The option whose value is being typed. */
   pendingOption: OptionSpec | undefined
@@ -68,9 +69,9 @@ interface Line {
 }
 
 /** Reads the words before the one that is being completed. The command is loaded as soon as it is known, for its options. */
-async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
+async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promise<TypedLine> {
   const values = new Map<string, string>()
-  const line: Line = {
+  const line: TypedLine = {
     env,
     words: [],
     values,
@@ -92,39 +93,32 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
   return { ...line, fields }
 }
 
-/** Adds an option to the line: with its value of `--name=value`, otherwise as the option whose value is the next word. */
-function addOption(line: Line, word: string): void {
+/** Adds an option that takes a value to the line: with the value of `--name=value`, otherwise with the next word as it. */
+function addOption(line: TypedLine, word: string): void {
   const [name = '', value] = word.split(/=(.*)/s)
-  const spec = optionNamed(line, name)
+  const spec = optionWithFlag(line.options, name)
   if (!spec?.[0].includes('<')) return
   if (value === undefined) line.pendingOption = spec
   else line.values.set(longName(spec), value)
 }
 
 /** Adds a word that belongs to no option. If it completes the name of a command, the command is loaded. */
-async function addWord(line: Line, word: string): Promise<void> {
+async function addWord(line: TypedLine, word: string): Promise<void> {
   line.words.push(word)
   const entry = line.command === undefined ? CATALOGUE.find(({ name }) => name === line.words.join(' ')) : undefined
   if (entry === undefined) return
   line.command = await entry.load()
   line.words = []
-  const commandOptions = line.command.options ?? []
-  const names = commandOptions.map(longName)
-  // A command may redefine a global option, such as the tier of a new account.
-  line.options = [...commandOptions, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
-}
-
-function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
-  return options.find(([flags]) => flags.split(/[ ,]+/).includes(name))
+  line.options = withGlobalOptions(line.command.options)
 }
 
 /** The candidates for the last word of a line: values of an option, options, arguments or commands. */
-async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
+async function lineCandidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
   const line = await readLine(words.slice(0, -1), env)
   const word = words.at(-1) ?? ''
   if (line.pendingOption !== undefined) return optionCandidates(line, line.pendingOption, word)
   const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? []
-  const spec = name === undefined ? undefined : optionNamed(line, name)
+  const spec = name === undefined ? undefined : optionWithFlag(line.options, name)
   if (spec !== undefined) return withPrefix(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
     const options = line.options.map((option): Candidate => {
@@ -137,7 +131,7 @@ async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Pro
   return startingWith(word, commandWords(line.words))
 }
 
-/** The first words of commands; after the name of a group, the second words of its commands. */
+/** The first words of commands; after the name of a group, the second words of its commands; after `help`, both. */
 function commandWords([first, ...more]: readonly string[]): readonly Candidate[] {
   if (first === 'help') return more.length === 0 ? [...commandWords([]), ['options']] : commandWords(more)
   if (more.length > 0) return []
@@ -146,7 +140,7 @@ function commandWords([first, ...more]: readonly string[]): readonly Candidate[]
 }
 
 /** The candidates for the next argument of a command. */
-async function argumentCandidates(line: Line, command: Command, word: string): Promise<readonly Candidate[]> {
+async function argumentCandidates(line: TypedLine, command: Command, word: string): Promise<readonly Candidate[]> {
   const args = command.arguments ?? []
   const last = args.at(-1)
   const argument = args[line.words.length] ?? (last?.[0].includes('...') ? last : undefined)
@@ -154,7 +148,7 @@ async function argumentCandidates(line: Line, command: Command, word: string): P
   const kinds = argumentKinds(argument)
   // If the first word is one of this argument's own words, only the kinds after that word are offered.
   const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
-  // The field comes last.
+  // No argument follows the field.
   if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []
   const candidates: Candidate[] = []
   for (const kind of laterKinds) {
@@ -166,7 +160,7 @@ async function argumentCandidates(line: Line, command: Command, word: string): P
 }
 
 /** The candidates for the value of an option; for a list also after a comma. */
-async function optionCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+async function optionCandidates(line: TypedLine, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   if (longName(spec) === '--vary') return varyCandidates(word)
   const start = mayRepeat(spec) ? word.lastIndexOf(',') + 1 : 0
   const lastValue = word.slice(start)
@@ -185,7 +179,7 @@ async function varyCandidates(word: string): Promise<readonly Candidate[]> {
 }
 
 /** The candidates for one value of an option: its valid values, otherwise those of its placeholder. */
-async function valueCandidates(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+async function valueCandidates(line: TypedLine, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
   const [flags, , , , values = []] = spec
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
@@ -197,13 +191,13 @@ async function valueCandidates(line: Line, spec: OptionSpec, word: string): Prom
 }
 
 /** The bands of the fields that are on the line. */
-function bandsOfTypedFields({ values, words, fields }: Line): readonly string[] {
+function bandsOfTypedFields({ values, words, fields }: TypedLine): readonly string[] {
   const names = [values.get('--field') ?? '', ...words].flatMap(text => text.split(','))
   return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
 /** The candidates for a placeholder of the help, such as `TICKER`. @param word the typed part of the word */
-async function kindCandidates(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
+async function kindCandidates(line: TypedLine, kind: string, word: string): Promise<readonly Candidate[]> {
   if (kind === 'CONDITION') return conditionCandidates(line)
   if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
@@ -218,7 +212,7 @@ async function kindCandidates(line: Line, kind: string, word: string): Promise<r
 }
 
 /** The first word of a condition, a field or `@NAME`: the shell would split the rest at its blanks. */
-async function conditionCandidates({ fields, values, env }: Line): Promise<readonly Candidate[]> {
+async function conditionCandidates({ fields, values, env }: TypedLine): Promise<readonly Candidate[]> {
   const { namedConditions } = await import('../open/database.js')
   const { names } = await namedConditions({ db: values.get('--db'), env })
   return [...fields.names, ...names.map(name => `@${name}`)].map(word => [word])

@@ -43,9 +43,7 @@ const COSTS_AS_TEXT: Kind<string, Text> = {
   },
 }
 
-/**
- * The keys of config.json in addition to servers. `bands config set` writes them; options and variables override them.
- */
+/** The keys of config.json in addition to profiles. `bands config set` writes them; options and variables override them. */
 export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(listKind(TICKER, 'TICKERS'), 'the tickers of questions that name none'),
@@ -76,10 +74,7 @@ export interface Profile {
   position: string
 }
 
-/**
- * Reads JSON with comments; empty if there is no file. Throws ConfigError with file:line:column and the nearest valid
- * key.
- */
+/** Reads config.json, with comments; empty if there is no file. Throws ConfigError with file:line:column. */
 export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
   const path = configPath(env)
   const text = await readTextFile(path)

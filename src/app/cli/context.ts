@@ -296,10 +296,7 @@ export class Context {
     this.#omitsSourceNotice = true
   }
 
-  /**
-   * Closes everything, and says so if the sample has answered. Throws FileLost if the written database is no longer the
-   * file at its path.
-   */
+  /** Closes everything; says if the sample answered. Throws FileLost if the written database has left its path. */
   async close(): Promise<void> {
     this.#progress?.erase()
     this.#stopListening?.()

@@ -8,7 +8,7 @@ import { fieldsUnlessBroken } from './config.js'
 import type { FailedRun } from './context.js'
 import { isDateLike } from './typed-dates.js'
 
-/** What a word of a line may name. */
+/** The names that a word of a line may mean. */
 export interface Vocabulary {
   fields: FieldSet
   /** The loaded tickers; empty if they are not known, such as those of a server. */
@@ -22,21 +22,21 @@ export interface Vocabulary {
 /** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
 export async function readVocabulary({ argv, world, context }: FailedRun): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
-  const unknown = { fields, tickers: [], lists: [], today: null }
-  if (context?.usedRemote != null) return unknown
+  const onlyFields = { fields, tickers: [], lists: [], today: null }
+  if (context?.usedRemote != null) return onlyFields
   try {
     const { watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
     const opened = context?.opened ?? null
-    const words = await (opened === null ? readDatabaseWords(databaseIn(argv), world.env) : wordsOfOpened(opened))
-    return { fields, ...words, lists: await watchListNames(databaseIn(argv), world.env) }
+    const words = await (opened === null ? readDatabaseWords(typedDatabase(argv), world.env) : wordsOfOpened(opened))
+    return { fields, ...words, lists: await watchListNames(typedDatabase(argv), world.env) }
   } catch {
     // The error at hand is more important than a database that cannot be read.
-    return unknown
+    return onlyFields
   }
 }
 
 /** The value of --db on a line; undefined without it. */
-function databaseIn(argv: readonly string[]): string | undefined {
+function typedDatabase(argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex(word => /^--db(=|$)/.test(word))
   if (at < 0) return undefined
   return argv[at]!.slice('--db='.length) || argv[at + 1]
@@ -51,14 +51,15 @@ export interface SortedWords {
   dates: string[]
   conditions: string[]
   files: string[]
+  /** Words that name none of these. */
   others: string[]
 }
 
 /**
- * Sorts words by what they name; misspelt ones are corrected.
- * @param exactly only words without a mistake are sorted, all others are `others`
+ * Sorts words by what they name; each is listed once.
+ * @param correct whether a misspelt word counts as the nearest name, and not as one of the `others`
  */
-export function sortWords(words: readonly string[], known: Vocabulary, { exactly = false } = {}): SortedWords {
+export function sortWords(words: readonly string[], vocabulary: Vocabulary, { correct = true } = {}): SortedWords {
   const sorted: SortedWords = {
     tickers: [],
     lists: [],
@@ -73,13 +74,13 @@ export function sortWords(words: readonly string[], known: Vocabulary, { exactly
     if (!sorted[kind].includes(word)) sorted[kind].push(word)
   }
   for (const text of words) {
-    const condition = nearestCondition(text, known.fields)
+    const condition = nearestCondition(text, vocabulary.fields)
     if (condition !== undefined) addOnce('conditions', condition)
     else if (text === '-' || text.startsWith('@')) addOnce('tickers', text)
-    else if (isCompleteCondition(text, known.fields)) addOnce('conditions', text)
+    else if (isCompleteCondition(text, vocabulary.fields)) addOnce('conditions', text)
     else {
       const parts = text.includes(' ') ? [text] : text.split(',').filter(part => part !== '')
-      for (const part of parts) addOnce(...sortWord(part, known, exactly))
+      for (const part of parts) addOnce(...kindOfWord(part, vocabulary, correct))
     }
   }
   return sorted
@@ -92,8 +93,12 @@ function nearestCondition(text: string, { conditions }: FieldSet): string | unde
   return name && `@${name}`
 }
 
-/** The kind of a word, and the word with its spelling corrected. @param exactly does not correct it */
-function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly: boolean): [keyof SortedWords, string] {
+/** The list of SortedWords that a word belongs to, and the word, if wanted with its spelling corrected. */
+function kindOfWord(
+  word: string,
+  { fields, tickers, lists }: Vocabulary,
+  correct: boolean,
+): [keyof SortedWords, string] {
   const bands = fields.all.flatMap(field => field.bands)
   const name = word.toLowerCase().replaceAll('-', '_')
   if (fields.named(name) !== undefined) return ['fields', name]
@@ -102,7 +107,7 @@ function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly:
   if (lists.includes(word)) return ['lists', word]
   if (isDateLike(word)) return ['dates', word]
   if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
-  if (exactly || word.includes(' ')) return ['others', word]
+  if (!correct || word.includes(' ')) return ['others', word]
   // A number or a letter is near to every short ticker.
   const nearestTicker = /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined
   const [nearestField] = likelyFields(word, fields)
@@ -113,52 +118,53 @@ function sortWord(word: string, { fields, tickers, lists }: Vocabulary, exactly:
   if (nearestField !== undefined) return ['fields', nearestField]
   if (nearestBand !== undefined) return ['bands', nearestBand]
   if (nearestTicker !== undefined) return ['tickers', nearestTicker]
-  const isUnknown = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
-  return [isUnknown ? 'tickers' : 'others', word]
+  // If the loaded tickers are not known, any word in capitals may be one.
+  const mayBeTicker = tickers.length === 0 && /^[A-Z]/.test(word) && parseTicker(word) !== null
+  return [mayBeTicker ? 'tickers' : 'others', word]
 }
 
-/** A text with the wrong word of an error replaced by the nearest allowed one; null if none is near. */
+/** A text with the wrong word of an error (`offence`) replaced by the nearest allowed one; null if none is near. */
 export function correctValue(text: string, offence: InvalidParameter['offence'], fields: FieldSet): string | null {
   const { value, suggestions = [], column } = offence
   // A comma between two conditions means `and`.
-  const meant = suggestions[0] ?? (value === ',' ? ' and' : nearestBand(offence, fields))
-  if (meant === undefined) return null
+  const replacement = suggestions[0] ?? (value === ',' ? ' and' : nearestBand(offence, fields))
+  if (replacement === undefined) return null
   // `oversold = rsi_zone`: the sides change places.
-  const [field, band] = meant.split(' = ')
-  if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, meant)
-  if (text === value) return meant
-  if (column !== undefined) return replaceWithinWord([text], { value, column }, meant)?.[0] ?? null
+  const [field, band] = replacement.split(' = ')
+  if (band !== undefined && text.includes(`${band} = ${field}`)) return text.replace(`${band} = ${field}`, replacement)
+  if (text === value) return replacement
+  if (column !== undefined) return replaceWithinWord([text], { value, column }, replacement)?.[0] ?? null
   return text
     .split(',')
-    .map(part => (part === value ? meant : part))
+    .map(part => (part === value ? replacement : part))
     .join(',')
 }
 
-/** Words of like meaning in the names of bands. */
+/** Words in the names of bands, by their meaning: up, down and near. */
 const BAND_MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
 
 /**
- * A wrong text with its band replaced by the nearest allowed one: of like meaning, then by common pairs of letters.
- * Undefined if the text ends in no word, or no band is allowed.
+ * A wrong text whose last word is replaced by the most similar allowed band. Bands of the same meaning come first, then
+ * those with the most pairs of letters in common. Undefined if the text ends in no word, or no band is allowed.
  */
 function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
   const [, before = '', typed = ''] = /^(.*[=,])?(.*)$/.exec(String(value).toLowerCase()) ?? []
-  const known = new Set(fields.all.flatMap(({ bands }) => bands))
-  const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => known.has(word))
+  const everyBand = new Set(fields.all.flatMap(field => field.bands))
+  const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => everyBand.has(word))
   if (!/^[a-z]\w+$/.test(typed) || bands.length === 0) return undefined
   const meanings = BAND_MEANINGS.filter(meaning => meaning.test(typed))
-  const likeBands = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
-  const pairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)
-  const likeness = (band: string): number => {
-    const common = pairs(band).filter(pair => pairs(typed).includes(pair)).length
+  const bandsOfMeaning = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
+  const letterPairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)
+  const similarity = (band: string): number => {
+    const common = letterPairs(band).filter(pair => letterPairs(typed).includes(pair)).length
     return common / (band.length + typed.length)
   }
-  const candidates = likeBands.length > 0 ? likeBands : bands
-  const [nearest] = candidates.toSorted((a, b) => likeness(b) - likeness(a) || a.length - b.length)
+  const candidates = bandsOfMeaning.length > 0 ? bandsOfMeaning : bands
+  const [nearest] = candidates.toSorted((a, b) => similarity(b) - similarity(a) || a.length - b.length)
   return String(value).slice(0, before.length) + nearest
 }
 
-/** The condition that a wrong one may mean: with the nearest words, otherwise a simple test of its field. */
+/** A valid condition that the written one may mean: with its wrong words corrected, otherwise `FIELD = BAND`. */
 export function mendCondition(written: string, fields: FieldSet): string {
   let text = written
   // A corrected word may uncover another fault.
@@ -179,7 +185,7 @@ export function mendCondition(written: string, fields: FieldSet): string {
   return `${field} = ${band}`
 }
 
-/** `oversold`, or the first of some bands if they do not have it. */
+/** `oversold` if it is among the bands, otherwise the first one. */
 export function exampleBand(bands: readonly string[]): string {
   return bands.includes('oversold') ? 'oversold' : bands[0]!
 }

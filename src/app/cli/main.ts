@@ -32,10 +32,7 @@ export async function main(argv: readonly string[], world: World = processWorld(
   return code
 }
 
-/**
- * Runs a command line, and returns the exit code.
- * @param run gets the context, so that the caller can close it when the command throws
- */
+/** Runs a command line, and returns the exit code. @param run gets the context, which the caller closes */
 async function runLine(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   // Completion never fails while the user types, not even because of a setting.
   if (argv[0] === 'completion' && argv[1] === '--complete') {

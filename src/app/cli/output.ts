@@ -10,11 +10,7 @@ export interface Answer extends Described {
   blocks?(screen: Screen): readonly Block[] | null
 }
 
-/**
- * Makes an answer of one row.
- * @param notes the sentences that people read instead of the row
- * @param title the heading above them
- */
+/** An answer of one row. @param notes what people read instead of the row @param title the heading above them */
 export function oneRow(
   document: Row & { schema: string },
   notes: readonly string[],

@@ -50,10 +50,7 @@ export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
 }
 
-/**
- * The keys in the text of credentials.json. Throws ConfigError for a malformed file, and never quotes it: the quoted part
- * may contain a key.
- */
+/** The keys in the text of credentials.json. Throws ConfigError, without quoting the text: it may be a key. */
 function parseKeys(text: string, path: string): StoredKey[] {
   try {
     const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
@@ -100,10 +97,7 @@ export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Prom
   return { url: profile.url, from: defaultProfile.position, profile }
 }
 
-/**
- * The profile of that name. Throws InvalidParameter if config.json has none.
- * @param from where the name is from: an option or a variable
- */
+/** The profile of that name. Throws InvalidParameter for none. @param from its option or variable */
 async function profileNamed(name: string, from: string | undefined, env: NodeJS.ProcessEnv): Promise<Profile> {
   const { profiles } = await readConfigFile(env)
   const profile = profiles.get(name)

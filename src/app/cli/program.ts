@@ -23,10 +23,7 @@ export type Request = Call | 'version' | 'help' | 'all' | 'options' | HelpReques
 
 type ParsedLine = ParsedCommand & { call?: Call }
 
-/**
- * Parses words into a request. Global options may be before or after the command. Throws InvalidParameter with the
- * nearest command or option.
- */
+/** Parses words into a request. Throws InvalidParameter with the nearest command or option. */
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
   if (first === 'man') return parseWords(['help', ...others, 'all'])

@@ -43,10 +43,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
   return withCountedTrials(context.closeAtEnd(trials), run)
 }
 
-/**
- * Trials of some kinds, oldest first; `none` if there is no log yet, null for the sample. Throws StorageError for an
- * unreadable log.
- */
+/** Trials of some kinds, oldest first; `none` without a log, null for the sample. Throws StorageError. */
 export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
   const { openTrialsForReading } = await import('../open/database.js')
   const trials = await openTrialsForReading(context.choice)

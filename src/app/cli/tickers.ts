@@ -130,9 +130,7 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
   return tickers
 }
 
-/**
- * All known tickers. Throws InvalidParameter for a server, which does not list them, and NotFound if there are none.
- */
+/** All known tickers. Throws InvalidParameter for a server, which does not list them, NotFound if there are none. */
 export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
   const tickers = await (await context.source()).tickers()
   if (tickers === null) {

@@ -19,19 +19,20 @@ const RELATIVE_DATE = /^(?:-?(\d{1,3})|last) ?(?:([dwmqy])(?:ays?|eeks?|onths?|u
 const MONTHS_PER_UNIT = { m: 1, q: 3, y: 12 } as const
 
 /**
- * A typed date as YYYY-MM-DD; null if it is none.
- * @param line the index of the reading to take for an ambiguous date (the first if there is no other), and the day of `today`
+ * A typed date as YYYY-MM-DD; null if the text is no date.
+ * @param reading the index of the reading to take for an ambiguous date; the first if there is no other
+ * @param today the day that the data end, from which `yesterday` counts; null if it is not known
  */
-export function isoDate(text: string, line: { reading: number; known: { today: Day | null } }): string | null {
+export function isoDate(text: string, reading: number, today: Day | null): string | null {
   const day = parseDay(text)
   if (day !== null) return formatDay(day)
-  const readings = readingsOf(text)
-  const date = readings[line.reading] ?? readings[0]
+  const readings = possibleDates(text)
+  const date = readings[reading] ?? readings[0]
   if (date !== undefined) return date
-  const { today } = line.known
   return today === null ? null : dateOf(relativeDay(text.toLowerCase(), today))
 }
 
+/** Whether a word looks like a date in digits, such as 01/02/2017, 2017 or 2017-2; it need not be one. */
 export function isDateLike(word: string): boolean {
   return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
 }
@@ -44,11 +45,15 @@ function relativeDay(text: string, today: Day): Day | null {
   if (text === 'today') return today
   if (text === 'yesterday') return today - 1
   const weekday = text.length < 3 ? -1 : WEEKDAYS.findIndex(name => name.startsWith(text))
+  // The last one before today.
   if (weekday >= 0) return today - ((weekdayOf(today) - weekday + 6) % 7) - 1
   const month = MONTHS.findIndex(name => text.startsWith(name)) + 1
-  if (month > 0 && /^[a-z]+$/.test(text)) return dayOf(yearOf(today) - (month > monthOf(today) ? 1 : 0), month, 1)
-  const [match, digits, unit] = RELATIVE_DATE.exec(text) ?? []
-  if (match === undefined || (digits === undefined && unit === undefined)) return null
+  if (month > 0 && /^[a-z]+$/.test(text)) {
+    const isLastYear = month > monthOf(today)
+    return dayOf(isLastYear ? yearOf(today) - 1 : yearOf(today), month, 1)
+  }
+  const [, digits, unit] = RELATIVE_DATE.exec(text) ?? []
+  if (digits === undefined && unit === undefined) return null
   const count = Number(digits ?? 1)
   if (unit === undefined) return weekdaysBefore(today, count)
   if (unit === 'd' || unit === 'w') return today - count * (unit === 'w' ? 7 : 1)
@@ -61,19 +66,21 @@ function weekdaysBefore(day: Day, weekdays: number): Day {
   return earlier
 }
 
+/** The same day some months earlier, or the last day of that month if it is shorter. */
 function monthsBefore(day: Day, months: number): Day | null {
-  const at = yearOf(day) * 12 + monthOf(day) - 1 - months
-  const date = formatDay(day).slice(8)
-  return parseDay(clampToMonth(`${Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}-${date}`))
+  const monthIndex = yearOf(day) * 12 + monthOf(day) - 1 - months
+  const month = String((monthIndex % 12) + 1).padStart(2, '0')
+  const dayOfMonth = formatDay(day).slice(8)
+  return parseDay(clampToMonth(`${Math.floor(monthIndex / 12)}-${month}-${dayOfMonth}`))
 }
 
-/** The days that a date may mean: 2017-01-02 and 2017-02-01 for 01/02/2017; one for Feb 2017 or Feb 1, 2017. */
-function readingsOf(text: string): string[] {
+/** The dates that a text may mean: 2017-01-02 and 2017-02-01 for 01/02/2017, one for Feb 2017; empty for other texts. */
+function possibleDates(text: string): string[] {
   const withName = NAMED_MONTH.exec(text)
   if (withName !== null) {
     const [, dayBefore, name = '', dayAfter, year] = withName
     const month = MONTHS.indexOf(name.toLowerCase()) + 1
-    return month === 0 ? [] : readingsOf(`${year}-${month}-${dayBefore ?? dayAfter ?? 1}`)
+    return month === 0 ? [] : possibleDates(`${year}-${month}-${dayBefore ?? dayAfter ?? 1}`)
   }
   const iso = (year: string, month: string, day: string): string =>
     `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
@@ -93,8 +100,8 @@ function readingsOf(text: string): string[] {
 
 /** A date with its day moved to the last of its month if it is later: 2016-02-30 → 2016-02-29. */
 function clampToMonth(text: string): string {
-  const [, month, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
+  const [, yearAndMonth, day] = /^(\d{4}-\d\d)-(29|30|31)$/.exec(text) ?? []
   if (day === undefined) return text
-  const days = ['31', '30', '29', '28'].filter(lastDay => lastDay <= day)
-  return days.map(lastDay => `${month}-${lastDay}`).find(date => parseDay(date) !== null) ?? text
+  const lastDays = ['31', '30', '29', '28'].filter(lastDay => lastDay <= day)
+  return lastDays.map(lastDay => `${yearAndMonth}-${lastDay}`).find(date => parseDay(date) !== null) ?? text
 }

@@ -5,7 +5,7 @@ import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf, mayRepeat, type OptionSpec, parameterOf, valueForKind } from '../../core/params/row.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { longName, optionOf, remedyWords } from './command-line.js'
+import { longName, optionOf, optionWithFlag, remedyWords, withGlobalOptions } from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
 import { paramOf } from './joined-options.js'
 import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
@@ -17,20 +17,22 @@ import { isoDate } from './typed-dates.js'
  * options and their values. It knows the fields and the loaded tickers.
  */
 
-/** One option of a line; a flag has no value. */
-interface Typed {
+/** One option of a line. `value` is null for a flag, and empty if the value is missing. */
+interface TypedOption {
   spec: OptionSpec
   value: string | null
 }
 
+/** A line while it is being corrected. */
 interface Line {
+  /** Of the command: one word or two. */
   name: string
   command: Command
   specs: readonly OptionSpec[]
   /** The words and options in the typed order. */
-  parts: (string | Typed)[]
-  known: Vocabulary
-  /** The reading of a date such as 01/02/2017. */
+  parts: (string | TypedOption)[]
+  vocabulary: Vocabulary
+  /** The index of the reading to take for a date such as 01/02/2017. */
   reading: number
 }
 
@@ -38,31 +40,29 @@ interface Line {
  * The words of a corrected line; null if the line names no command.
  * @param reading the index of the reading to take for an ambiguous date
  */
-export async function mendLine(argv: readonly string[], known: Vocabulary, reading = 0): Promise<string[] | null> {
+export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, reading = 0): Promise<string[] | null> {
   const typed = await findCommand(argv)
   if (typed === null) return null
   const { entry } = typed
   const command = await entry.load()
-  const commandOptions = command.options ?? []
-  const names = commandOptions.map(longName)
-  const specs = [...commandOptions, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
+  const specs = withGlobalOptions(command.options)
   const { madeBy } = command
   const rest = typed.rest.filter((word, at) => !isMissingStrategy(word, typed.rest[at - 1]))
   const plainWords = rest.filter(word => !word.startsWith('-'))
-  const { fields, files } = sortWords(plainWords, known)
-  // A command that reads a strategy file, and has only a field or a missing file: the line that makes the file.
-  const lacksFile = files.length === 0 && (fields.length > 0 || rest.length < typed.rest.length)
-  if (madeBy !== undefined && lacksFile) return mendLine([...madeBy, ...rest], known, reading)
-  const line: Line = { name: entry.name, command, specs, parts: [], known, reading }
+  const { fields, files } = sortWords(plainWords, vocabulary)
+  // The command reads a strategy file, but only a field or a missing file is typed: the line becomes one that makes a file.
+  const needsFile = files.length === 0 && (fields.length > 0 || rest.length < typed.rest.length)
+  if (madeBy !== undefined && needsFile) return mendLine([...madeBy, ...rest], vocabulary, reading)
+  const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, reading }
   const otherCommand = await readParts(line, rest, entry)
-  if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...rest], known, reading)
+  if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...rest], vocabulary, reading)
   arrangeWords(line)
   mendValues(line)
   addNeededParts(line)
   return [...line.name.split(' '), ...line.parts.flatMap(part => (typeof part === 'string' ? [part] : wordsOf(part)))]
 }
 
-/** Whether a word names a strategy file that is not there. @param before the word in front of it */
+/** Whether a word names a missing strategy file, and is no value of an option. @param before the word before it */
 function isMissingStrategy(word: string, before = ''): boolean {
   return /\.(ya?ml|json)$/i.test(word) && !before.startsWith('-') && !existsSync(word)
 }
@@ -71,15 +71,17 @@ function isMissingStrategy(word: string, before = ''): boolean {
 export function withoutOption(argv: readonly string[], option: string): string[] | null {
   const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
   if (at < 0) return null
-  const isFlag = argv[at] !== option || argv[at + 1] === undefined || argv[at + 1]!.startsWith('--')
-  return argv.toSpliced(at, isFlag ? 1 : 2)
+  const next = argv[at + 1]
+  // A flag, or `--name=value`.
+  const isOneWord = argv[at] !== option || next === undefined || next.startsWith('--')
+  return argv.toSpliced(at, isOneWord ? 1 : 2)
 }
 
 const takesValue = ([flags]: OptionSpec): boolean => flags.includes('<')
 const placeholder = ([flags]: OptionSpec): string => /<(.*)>/.exec(flags)?.[1] ?? ''
-const wordsOf = ({ spec, value }: Typed): string[] => [longName(spec), ...(value === null ? [] : [value])]
+const wordsOf = ({ spec, value }: TypedOption): string[] => [longName(spec), ...(value === null ? [] : [value])]
 
-/** The command that a line names or most likely means, and the other words in their order; null if there is none. */
+/** The command that a line names or most likely means, and the other words in their order; null if no command is near. */
 async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; rest: string[] } | null> {
   const plainIndexes = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(argv, at) ? [] : [at]))
   const at = plainIndexes.find(index => TOP_WORDS.includes(argv[index]!)) ?? plainIndexes[0]
@@ -93,6 +95,7 @@ async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; res
     const [nearest] = suggest(word, TOP_WORDS)
     return nearest === undefined ? null : findCommand(argv.with(at, nearest))
   }
+  // `--version` is no command.
   if (remedy.command.startsWith('-')) return null
   const words = remedyWords(remedy)
   const firstOption = argv.findIndex(other => other.startsWith('-'))
@@ -102,7 +105,7 @@ async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; res
   return findCommand(keepsOptions ? [...words, ...argv.slice(firstOption)] : words)
 }
 
-/** The command of a group: of the word after the group, of the nearest one, or the default. @param at of the group's word */
+/** The command of the group at `at`: the one that the next word names or nearly names, otherwise the default of the group. */
 function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry; rest: string[] } {
   const group = argv[at]!
   const names = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
@@ -110,10 +113,10 @@ function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry
   const typedName = names.includes(next) ? next : suggest(next, names)[0]
   const name = typedName ?? GROUP_DEFAULTS[group] ?? names[0]!
   // `list` takes no word, so an unknown one is dropped.
-  const isNextDropped = typedName !== undefined || (name === 'list' && /^[^-]/.test(next))
+  const dropsNext = typedName !== undefined || (name === 'list' && /^[^-]/.test(next))
   return {
     entry: CATALOGUE.find(entry => entry.name === `${group} ${name}`)!,
-    rest: argv.toSpliced(at, isNextDropped ? 2 : 1),
+    rest: argv.toSpliced(at, dropsNext ? 2 : 1),
   }
 }
 
@@ -128,32 +131,32 @@ function isGlobalValue(argv: readonly string[], at: number): boolean {
  */
 async function readParts(line: Line, words: readonly string[], entry: Entry): Promise<string | null> {
   const { specs, parts } = line
-  const specNamed = (name: string): OptionSpec | undefined =>
-    specs.find(([flags]) => flags.split(/[ ,]+/).includes(name))
-  const isOption = (word: string): boolean => word.startsWith('--') || specNamed(word) !== undefined
+  const isOption = (word: string): boolean => word.startsWith('--') || optionWithFlag(specs, word) !== undefined
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     if (!/^--?[a-z]/i.test(word)) {
       parts.push(word)
       continue
     }
-    const [name = '', joined] = word.split(/=(.*)/s)
-    const spec = specNamed(name) ?? specNamed(suggestOption(name, specs.map(longName)) ?? '')
-    const next = words[at + 1]
-    const hasNext = next !== undefined && !isOption(next)
+    // The value of `--name=value`.
+    const [name = '', joinedValue] = word.split(/=(.*)/s)
+    const nearestName = suggestOption(name, specs.map(longName))
+    const spec = optionWithFlag(specs, name) ?? optionWithFlag(specs, nearestName ?? '')
+    const nextWord = words[at + 1]
+    const nextIsValue = joinedValue === undefined && nextWord !== undefined && !isOption(nextWord)
     if (spec === undefined) {
       const commands = await commandsWithOption(name, entry)
       const [firstCommand] = commands
       if (firstCommand === undefined) continue
-      if (commands.length === 1 && (await takesSameArguments(line.command, firstCommand))) return firstCommand
-      // The value of the option is left out, too.
-      if (hasNext && joined === undefined && (await optionTakesValue(firstCommand, name))) at++
+      if (commands.length === 1 && (await bothTakeTickerAndField(line.command, firstCommand))) return firstCommand
+      // The value of an unknown option is left out, too.
+      if (nextIsValue && (await optionTakesValue(firstCommand, name))) at++
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
-      if (joined === undefined && hasNext) at++
-      const option = { spec, value: joined ?? (hasNext ? next : '') }
+      if (nextIsValue) at++
+      const option = { spec, value: joinedValue ?? (nextIsValue ? nextWord : '') }
       const wordAfter = words[at + 1]
-      if (hasNext && wordAfter !== undefined && isUnit(line, option, wordAfter)) {
+      if (wordAfter !== undefined && isUnit(line, option, wordAfter)) {
         option.value += wordAfter
         at++
       }
@@ -163,15 +166,15 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
   return null
 }
 
-/** Whether a word is the unit of the value before it: `--costs 10 bp`. */
-function isUnit(line: Line, { spec, value }: Typed, word: string): boolean {
-  const { others } = sortWords([word], line.known, { exactly: true })
+/** Whether a word is the unit of the value before it, such as `bp` in `--costs 10 bp`. */
+function isUnit(line: Line, { spec, value }: TypedOption, word: string): boolean {
+  const { others } = sortWords([word], line.vocabulary, { correct: false })
   const hasUnit = parameterOf(spec) !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
   return hasUnit && others.length > 0 && refusalOf(line, { spec, value: value + word }) === null
 }
 
-/** Whether a command and another one both take a ticker and a field. @param otherName the name of the other */
-async function takesSameArguments(command: Command, otherName: string): Promise<boolean> {
+/** Whether two commands both take a ticker and a field as arguments. @param otherName the name of the second one */
+async function bothTakeTickerAndField(command: Command, otherName: string): Promise<boolean> {
   const other = await CATALOGUE.find(entry => entry.name === otherName)!.load()
   return [command, other].every(({ arguments: args = [] }) => {
     const kinds = args.flatMap(argumentKinds)
@@ -184,68 +187,68 @@ async function optionTakesValue(command: string, name: string): Promise<boolean>
   return options.some(spec => longName(spec) === name && takesValue(spec))
 }
 
-const optionsOf = (line: Line): Typed[] => line.parts.filter(part => typeof part !== 'string')
-const optionNamed = (line: Line, name: string): Typed | undefined =>
+const optionsOf = (line: Line): TypedOption[] => line.parts.filter(part => typeof part !== 'string')
+const optionNamed = (line: Line, name: string): TypedOption | undefined =>
   optionsOf(line).find(({ spec }) => longName(spec) === name)
-/** The first of the named options that the command has. */
-const firstSpec = (line: Line, ...names: string[]): OptionSpec | undefined =>
+/** The first of the named options that the command has; undefined if it has none of them. */
+const firstKnownOption = (line: Line, ...names: string[]): OptionSpec | undefined =>
   names.map(name => line.specs.find(spec => longName(spec) === name)).find(spec => spec !== undefined)
 
-/** The kinds and words that the command of a line takes as arguments. */
-const kindsOf = (line: Line): string[] => (line.command.arguments ?? []).flatMap(argumentKinds)
+/** The kinds (`TICKER`) and words that the command of a line takes as arguments. */
+const argumentKindsOf = (line: Line): string[] => (line.command.arguments ?? []).flatMap(argumentKinds)
 
-/** Puts the words of a question where its command takes them: tickers, fields, bands, dates and conditions. */
+/** Puts the words of a question where its command takes them, as arguments or options. Other commands keep their words. */
 function arrangeWords(line: Line): void {
-  const kinds = kindsOf(line)
+  const kinds = argumentKindsOf(line)
   const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
   const takesTickerAndField = kinds.includes('TICKER') && kinds.includes('FIELD')
   const takesTickers = tickersOption !== undefined || line.command.arguments?.[0]?.[0] === '[TICKER...]'
   const isQuestion = takesTickers || takesTickerAndField || kinds.length === 0
   if (!isQuestion || kinds.includes('SYMBOL')) return
-  const typed = line.parts.filter(part => typeof part === 'string')
-  const sorted = sortWords(typed, line.known)
+  const typedWords = line.parts.filter(part => typeof part === 'string')
+  const sorted = sortWords(typedWords, line.vocabulary)
   let words: string[]
-  if (kinds.includes('CONDITION')) words = [mendCondition(conditionOf(sorted, line.known.fields), line.known.fields)]
+  if (kinds.includes('CONDITION'))
+    words = [mendCondition(conditionOf(sorted, line.vocabulary.fields), line.vocabulary.fields)]
   else if (takesTickerAndField) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
-  else words = otherArguments(line, sorted, typed, tickersOption)
-  addOptions(line, sorted)
-  if (words.join('\n') === typed.join('\n')) return
+  else words = otherArguments(line, sorted, typedWords, tickersOption)
+  addWordsAsOptions(line, sorted)
+  if (words.join('\n') === typedWords.join('\n')) return
   line.parts = [...words, ...optionsOf(line)]
 }
 
 /**
- * The arguments of a command that takes a ticker and a field, or a file instead. A date among them is removed from
- * `sorted`, so that it does not become an option as well.
- * @param isPool whether the command takes several tickers
+ * The arguments of a command that takes a ticker and a field, or a file instead; a missing ticker or field is chosen. A
+ * date among the arguments is removed from `sorted`, so that it does not become an option as well.
  */
-function tickerAndFieldWords(line: Line, sorted: SortedWords, isPool: boolean): string[] {
-  const kinds = kindsOf(line)
+function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTickers: boolean): string[] {
+  const kinds = argumentKindsOf(line)
   const words: string[] = []
   if (kinds.includes('FILE') && sorted.files.length > 0)
-    words.push(sorted.files[0]!, ...(isPool ? sorted.tickers : sorted.tickers.slice(0, 1)))
+    words.push(sorted.files[0]!, ...(takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)))
   else {
     const isByCondition = optionNamed(line, '--when') !== undefined || sorted.conditions.length > 0
     const bands = [...sorted.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
-    if (!isByCondition && sorted.fields.length === 0) sorted.fields.push(fieldFor(bands, line.known.fields))
-    addTickers(line, sorted, isPool)
-    words.push(...(isPool ? sorted.tickers : sorted.tickers.slice(0, 1)), ...sorted.fields.slice(0, 1))
+    if (!isByCondition && sorted.fields.length === 0) sorted.fields.push(likelyField(bands, line.vocabulary.fields))
+    addMissingTickers(line, sorted, takesSeveralTickers)
+    words.push(...(takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)), ...sorted.fields.slice(0, 1))
   }
-  if (kinds.includes('DATE')) words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line) ?? text))
+  if (kinds.includes('DATE'))
+    words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line.reading, line.vocabulary.today) ?? text))
   return words
 }
 
 /**
  * The arguments of a command that takes tickers, fields, or one of several words. Tickers and fields that it does not
  * take as arguments become options.
- * @param typed the typed words
  */
 function otherArguments(
   line: Line,
   { tickers, fields }: SortedWords,
-  typed: readonly string[],
+  typedWords: readonly string[],
   tickersOption: OptionSpec | undefined,
 ): string[] {
-  const kinds = kindsOf(line)
+  const kinds = argumentKindsOf(line)
   const words: string[] = []
   if (kinds.includes('TICKER')) words.push(...tickers)
   else if (tickers.length > 0 && tickersOption !== undefined) addOption(line, tickersOption, tickers.join(','))
@@ -254,50 +257,51 @@ function otherArguments(
   const fieldOption = line.specs.find(isFieldOption)
   if (fields.length > 0 && fieldOption !== undefined) addOption(line, fieldOption, fields.join(','))
   if (kinds.includes('FIELD')) words.push(...fields)
+  // The argument whose values are words in small letters: `events`, `series`.
   const choices = (line.command.arguments ?? [])
     .map(argumentKinds)
     .find(kindsOfArgument => kindsOfArgument.every(word => /^[a-z]/.test(word)))
   if (choices === undefined || choices.length === 0) return words
-  const typedChoice = typed.find(word => choices.includes(word))
-  const [nearestChoice] = typed.flatMap(word => suggest(word, choices))
+  const typedChoice = typedWords.find(word => choices.includes(word))
+  const [nearestChoice] = typedWords.flatMap(word => suggest(word, choices))
   return [...words, typedChoice ?? nearestChoice ?? choices[0]!]
 }
 
 /** The typed condition, otherwise one that is made from the typed field, bands or other words. */
-function conditionOf({ conditions, fields, bands, others }: SortedWords, known: FieldSet): string {
+function conditionOf({ conditions, fields, bands, others }: SortedWords, fieldSet: FieldSet): string {
   if (conditions.length > 0) return conditions[0]!
   if (others.length > 0 && fields.length === 0 && bands.length === 0) return others[0]!
-  const field = fields[0] ?? fieldFor(bands, known)
-  const bandsOfField = known.named(field)!.bands
+  const field = fields[0] ?? likelyField(bands, fieldSet)
+  const bandsOfField = fieldSet.named(field)!.bands
   return `${field} = ${bands.find(band => bandsOfField.includes(band)) ?? exampleBand(bandsOfField)}`
 }
 
-/** The first field that has one of the bands, otherwise the first known field. */
-function fieldFor(bands: readonly string[], fields: FieldSet): string {
+/** A field that has one of the bands, otherwise the first known field. */
+function likelyField(bands: readonly string[], fields: FieldSet): string {
   return bands.flatMap(band => fieldsWithBand(band, fields))[0] ?? fields.names[0]!
 }
 
-/** Adds `--all` to `tickers` if none is named, or the first known ticker if the command takes one. Named ones replace --all. */
-function addTickers(line: Line, { tickers, lists }: SortedWords, isPool: boolean): void {
+/** If the line names no ticker, adds `--all` or the first loaded one to `tickers`; otherwise removes --all from the line. */
+function addMissingTickers(line: Line, { tickers, lists }: SortedWords, takesSeveralTickers: boolean): void {
   const allOption = optionNamed(line, '--all')
-  const isNamed = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
+  const isNamedByOption = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
   if (tickers.length > 0) line.parts = line.parts.filter(part => part !== allOption)
-  if (tickers.length > 0 || lists.length > 0 || isNamed) return
-  if (isPool && firstSpec(line, '--all') !== undefined) tickers.push('--all')
-  else tickers.push(...line.known.tickers.slice(0, 1))
+  if (tickers.length > 0 || lists.length > 0 || isNamedByOption) return
+  if (takesSeveralTickers && firstKnownOption(line, '--all') !== undefined) tickers.push('--all')
+  else tickers.push(...line.vocabulary.tickers.slice(0, 1))
 }
 
-/** Adds words that are values of options: bands, lists, the first date and condition, and the listed values of an option. */
-function addOptions(line: Line, { bands, lists, dates, conditions, others }: SortedWords): void {
-  const band = firstSpec(line, '--band')
+/** Adds options whose values are the words: bands, lists, the first date and condition, and the listed values of an option. */
+function addWordsAsOptions(line: Line, { bands, lists, dates, conditions, others }: SortedWords): void {
+  const band = firstKnownOption(line, '--band')
   if (bands.length > 0 && band !== undefined) addOption(line, band, bands.join(','))
-  const watch = firstSpec(line, '--watch')
+  const watch = firstKnownOption(line, '--watch')
   if (lists.length > 0 && watch !== undefined) addOption(line, watch, lists.join(','))
-  const date = firstSpec(line, '--after', '--since', '--as-of')
+  const date = firstKnownOption(line, '--after', '--since', '--as-of')
   if (dates.length > 0 && date !== undefined && optionNamed(line, longName(date)) === undefined)
     addOption(line, date, dates[0]!)
-  const when = firstSpec(line, '--when')
-  const takesCondition = kindsOf(line).includes('CONDITION')
+  const when = firstKnownOption(line, '--when')
+  const takesCondition = argumentKindsOf(line).includes('CONDITION')
   if (conditions.length > 0 && when !== undefined && !takesCondition) addOption(line, when, conditions[0]!)
   for (const word of others) {
     const spec = line.specs.find(([, , , , values = []]) => values.includes(word))
@@ -305,22 +309,22 @@ function addOptions(line: Line, { bands, lists, dates, conditions, others }: Sor
   }
 }
 
-/** Adds an option, or gives its value to the typed one: an empty one takes the value, a repeatable one also has it. */
+/** Adds an option with a value. If it is typed, a missing value is filled in, and a list gets the value as well. */
 function addOption(line: Line, spec: OptionSpec, value: string): void {
-  const typed = optionNamed(line, longName(spec))
-  if (typed === undefined) line.parts.push({ spec, value })
-  else if (typed.value === '' || typed.value === null) typed.value = value
-  else if (mayRepeat(spec)) typed.value = [...new Set([...typed.value.split(','), ...value.split(',')])].join(',')
+  const option = optionNamed(line, longName(spec))
+  if (option === undefined) line.parts.push({ spec, value })
+  else if (option.value === '' || option.value === null) option.value = value
+  else if (mayRepeat(spec)) option.value = [...new Set([...option.value.split(','), ...value.split(',')])].join(',')
 }
 
-/** Corrects the value of each option, in the order that they depend on each other. */
+/** Corrects the value of each option, or removes the option. */
 function mendValues(line: Line): void {
-  const seen = new Set<string>()
+  const laterNames = new Set<string>()
   for (const option of optionsOf(line).toReversed()) {
     const name = longName(option.spec)
-    // An option that only repeats by mistake counts once.
-    if (seen.has(name) && !mayRepeat(option.spec)) line.parts = line.parts.filter(part => part !== option)
-    seen.add(name)
+    // Of an option that is repeated by mistake, the last counts.
+    if (laterNames.has(name) && !mayRepeat(option.spec)) line.parts = line.parts.filter(part => part !== option)
+    laterNames.add(name)
   }
   for (const option of optionsOf(line)) {
     if (option.value === null) continue
@@ -334,39 +338,41 @@ function mendValues(line: Line): void {
  * The value of an option: as typed if it is right, otherwise corrected, otherwise an example. Null if the option has no
  * effect on this line, or is a condition next to a field where only one of them is allowed.
  */
-function mendedValue(line: Line, option: Typed): string | null {
+function mendedValue(line: Line, option: TypedOption): string | null {
   const { spec, value } = option
+  const { fields, today } = line.vocabulary
   const kind = placeholder(spec)
-  if (/^BANDS?$/.test(kind) && longName(spec).startsWith('--band')) return mendedBands(line, value!)
+  if (/^BANDS?$/.test(kind) && longName(spec).startsWith('--band')) return mendBands(line, value!)
   // A corrected value may have another fault, such as the band of a corrected field.
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = refusalOf(line, { spec, value: text })
     if (fault === null) return text
-    const next = correctValue(text, fault.offence, line.known.fields) ?? (kind === 'DATE' ? isoDate(text, line) : null)
+    const date = kind === 'DATE' ? isoDate(text, line.reading, today) : null
+    const next = correctValue(text, fault.offence, fields) ?? date
     if (next === null || next === text) break
     text = next
   }
   // Some commands take a field or a condition, and not both.
-  const hasField = line.parts.some(part => typeof part === 'string' && line.known.fields.named(part))
+  const hasField = line.parts.some(part => typeof part === 'string' && fields.named(part))
   if ((kind === 'CONDITION' && hasField) || hasNoEffect(line, spec)) return null
-  return kind === 'CONDITION' && value !== '' ? mendCondition(value!, line.known.fields) : exampleFor(line, spec)
+  return kind === 'CONDITION' && value !== '' ? mendCondition(value!, fields) : exampleFor(line, spec)
 }
 
-/** Whether an option has no effect on this line, because all the options that it belongs to are missing. */
+/** Whether an option has no effect on this line, because it needs one of some options and all of them are missing. */
 function hasNoEffect(line: Line, spec: OptionSpec): boolean {
   return parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
 /**
- * The value of --band with each band corrected to one of the typed field, or an example. If only another field has the
- * band, that field replaces the typed one in `line`.
+ * Returns the value of --band with each band corrected to one of the typed field, or an example. If only another field
+ * has the band, that field replaces the typed one in `line`.
  */
-function mendedBands(line: Line, value: string): string {
-  const { fields } = line.known
+function mendBands(line: Line, value: string): string {
+  const { fields } = line.vocabulary
   const words = line.parts.filter(part => typeof part === 'string')
-  const option = optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))
-  const isField = (part: string | Typed): boolean => typeof part === 'string' && fields.named(part) !== undefined
-  const typedFields = [...words, ...(option?.value ?? '').split(',')].filter(isField)
+  const fieldOption = optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))
+  const isField = (part: string | TypedOption): boolean => typeof part === 'string' && fields.named(part) !== undefined
+  const typedFields = [...words, ...(fieldOption?.value ?? '').split(',')].filter(isField)
   const fieldNames = typedFields.length > 0 ? typedFields : fields.names
   const allowed = [...new Set(fieldNames.flatMap(field => fields.named(field)!.bands))]
   const typedBands = value.split(',')
@@ -374,32 +380,33 @@ function mendedBands(line: Line, value: string): string {
   if (bands.length > 0) return [...new Set(bands)].join(',')
   const everyBand = fields.all.flatMap(field => field.bands)
   const [otherBand] = typedBands.flatMap(band => (everyBand.includes(band) ? [band] : suggest(band, everyBand)))
-  const takesField = option !== undefined || kindsOf(line).includes('FIELD')
+  const takesField = fieldOption !== undefined || argumentKindsOf(line).includes('FIELD')
   if (otherBand === undefined || !takesField) return exampleBand(allowed)
-  const field = fieldFor([otherBand], fields)
+  const field = likelyField([otherBand], fields)
   const at = line.parts.findIndex(isField)
   if (at >= 0) line.parts[at] = field
-  else if (option !== undefined) option.value = field
+  else if (fieldOption !== undefined) fieldOption.value = field
   return otherBand
 }
 
-/** The refusal of an option's value; null if it is allowed. */
-function refusalOf(line: Line, { spec, value }: Typed): InvalidParameter | null {
+/** The error that refuses an option's value; null if the value is allowed. */
+function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter | null {
   const parameter = parameterOf(spec)
   const param = paramOf(spec)
-  const { fields, tickers } = line.known
+  const { fields, tickers } = line.vocabulary
   const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !/^[@-]/.test(value!)
   if (isTickers || parameter === undefined) {
     const wrongValue = isTickers ? unknownTicker(line, value!) : wrongOptionValue(line, spec, value!)
     return wrongValue === null ? null : new InvalidParameter('', { param, ...wrongValue })
   }
   const field = line.parts.find(part => typeof part === 'string' && fields.named(part) !== undefined)
-  const earlier = field === undefined ? {} : { field }
+  const scope = { fields, earlier: field === undefined ? {} : { field } }
   try {
-    const scope = { fields, earlier }
     const { kind } = parameter
-    const typed = kind.several !== undefined && kind.object ? [value] : valueForKind(param, kind, value, scope)
-    if (typed !== undefined && typed !== null && value !== 'none') kind.parse(param, typed, scope)
+    // `hold=5,10,20` of --vary is one item of a list: its commas separate values.
+    const isOneItem = kind.several !== undefined && kind.object
+    const written = isOneItem ? [value] : valueForKind(param, kind, value, scope)
+    if (written !== undefined && written !== null && value !== 'none') kind.parse(param, written, scope)
     return null
   } catch (error) {
     return error instanceof InvalidParameter ? error : null
@@ -413,7 +420,7 @@ interface WrongValue {
 }
 
 /** The first ticker of a list that is not loaded; null if all are. */
-function unknownTicker({ known: { tickers } }: Line, value: string): WrongValue | null {
+function unknownTicker({ vocabulary: { tickers } }: Line, value: string): WrongValue | null {
   const unknown = value.split(',').find(text => !tickers.includes(text.toUpperCase()))
   return unknown === undefined ? null : { value: unknown, suggestions: suggest(unknown, tickers) }
 }
@@ -422,12 +429,12 @@ function unknownTicker({ known: { tickers } }: Line, value: string): WrongValue 
  * The wrong part of the value of an option that only the command line has; null if it is right. Such an option takes
  * fields, words of a list, or a number.
  */
-function wrongOptionValue({ known }: Line, spec: OptionSpec, value: string): WrongValue | null {
+function wrongOptionValue({ vocabulary }: Line, spec: OptionSpec, value: string): WrongValue | null {
   const [, , , , allowedWords = []] = spec
   if (/^FIELDS?$/.test(placeholder(spec))) {
-    const unknown = value.split(',').find(text => known.fields.named(text) === undefined)
+    const unknown = value.split(',').find(text => vocabulary.fields.named(text) === undefined)
     if (unknown === undefined) return null
-    const { fields: similarFields } = sortWords([unknown], known)
+    const { fields: similarFields } = sortWords([unknown], vocabulary)
     return { value: unknown, suggestions: similarFields }
   }
   const isUnlisted = allowedWords.length > 0 && !allowedWords.includes(value)
@@ -436,31 +443,32 @@ function wrongOptionValue({ known }: Line, spec: OptionSpec, value: string): Wro
 }
 
 /** A value that works for an option; null if there is none. */
-function exampleFor({ known, parts }: Line, spec: OptionSpec): string | null {
-  const [firstTicker] = known.tickers
-  const typedField = parts.find(part => typeof part === 'string' && known.fields.named(part) !== undefined)
-  const field = String(typedField ?? known.fields.names[0])
+function exampleFor({ vocabulary, parts }: Line, spec: OptionSpec): string | null {
+  const { fields, tickers } = vocabulary
+  const [firstTicker] = tickers
+  const typedField = parts.find(part => typeof part === 'string' && fields.named(part) !== undefined)
+  const field = String(typedField ?? fields.names[0])
   const kind = placeholder(spec)
   if (/^TICKERS?$/.test(kind)) return firstTicker ?? null
   if (/^FIELDS?$/.test(kind)) return field
-  if (kind === 'CONDITION' || kind === 'C') return `${field} = ${known.fields.named(field)!.bands[0]}`
+  if (kind === 'CONDITION' || kind === 'C') return `${field} = ${fields.named(field)!.bands[0]}`
   const example = exampleOf(spec)
   if (firstTicker === undefined) return example
   // An example may name a ticker that is not loaded here.
-  return example?.replace(/^[A-Z]+(?=:)/, ticker => (known.tickers.includes(ticker) ? ticker : firstTicker)) ?? null
+  return example?.replace(/^[A-Z]+(?=:)/, ticker => (tickers.includes(ticker) ? ticker : firstTicker)) ?? null
 }
 
-/** Adds a missing ticker, and the first of the options of which the command needs one. */
+/** Adds a missing ticker. If the command needs one of some options (`needsOneOf`) and none is typed, adds the first one. */
 function addNeededParts(line: Line): void {
-  const { needsOneOf = [], arguments: words = [] } = line.command
-  const typed = line.parts.filter(part => typeof part === 'string').length
-  if (words.at(-1)?.[0] === '<TICKER...>' && typed === words.length - 1)
-    line.parts.push(...line.known.tickers.slice(0, 1))
-  const isFile = line.parts.some(part => typeof part === 'string' && /\.(ya?ml|json)$/.test(part))
+  const { needsOneOf = [], arguments: takenArguments = [] } = line.command
+  const typedWords = line.parts.filter(part => typeof part === 'string')
+  if (takenArguments.at(-1)?.[0] === '<TICKER...>' && typedWords.length === takenArguments.length - 1)
+    line.parts.push(...line.vocabulary.tickers.slice(0, 1))
+  const hasFile = typedWords.some(word => /\.(ya?ml|json)$/.test(word))
   // Named tickers replace --all.
-  const isNamed = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')
-  if (needsOneOf.length === 0 || isFile || isNamed || needsOneOf.some(name => optionNamed(line, name) !== undefined))
-    return
-  const spec = firstSpec(line, needsOneOf[0]!)!
+  const namesTickers = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')
+  const hasOneOf = needsOneOf.some(name => optionNamed(line, name) !== undefined)
+  if (needsOneOf.length === 0 || hasFile || namesTickers || hasOneOf) return
+  const spec = firstKnownOption(line, needsOneOf[0]!)!
   line.parts.push({ spec, value: takesValue(spec) ? exampleFor(line, spec) : null })
 }

@@ -6,9 +6,7 @@ import { databasePath } from '../open/paths.js'
 import { openImporter, openPuller, type Puller } from '../open/writing.js'
 import type { Context } from './context.js'
 
-/**
- * Commands that write open the database here. A command that asks a question never loads the code that reads files.
- */
+/** Opens the database for commands that write. Other commands never load the code that reads files. */
 
 /** The option of every command that writes. */
 export const WAIT = ['--wait', 'wait while another process is writing'] as const

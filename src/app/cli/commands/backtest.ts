@@ -188,9 +188,7 @@ function extraWordsError(more: readonly string[], fields: FieldSet): InvalidPara
 const USAGE =
   'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
 
-/**
- * Prints YAML for a file, or a document with --json. Run options that the file cannot hold are noted on standard error.
- */
+/** Prints YAML, or a document with --json. Options of the run that a file cannot hold are noted on stderr. */
 async function printConfig(
   context: Context,
   strategy: Strategy,

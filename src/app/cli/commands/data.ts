@@ -188,10 +188,7 @@ const remove: Command = {
   },
 }
 
-/**
- * Removes the bars after a day, for example future ones from a mistyped date. Returns their number. Throws NotFound for a
- * ticker without bars.
- */
+/** Removes the bars after a day, and returns their number. Throws NotFound for a ticker without bars. */
 async function removeBarsAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
   const bars = await importer.removeAfter(ticker, day)
   if (bars === null) throw await notLoadedError(importer, ticker, 'no bars are')

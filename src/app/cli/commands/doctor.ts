@@ -121,10 +121,7 @@ function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint 
   return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
 }
 
-/**
- * Checks the surroundings of the database: settings, stored keys, and the chosen server at no cost. Never throws for a
- * finding.
- */
+/** Checks settings, stored keys and the chosen server, at no cost. Never throws for a finding. */
 async function environmentChecks(context: Context): Promise<Check[]> {
   const { config } = context
   const { env } = context.world
@@ -216,10 +213,7 @@ function creditsCheck({ credits }: Remote): Check {
 /** Rounding and network delay explain no larger difference. */
 const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
-/**
- * The check of this machine's clock.
- * @param ahead milliseconds that the clock of the server is ahead; null if the server sends no time
- */
+/** Checks the clock of this machine. @param ahead milliseconds that the server is ahead; null if it sends no time */
 function clockCheck(ahead: number | null): Check {
   if (ahead === null) return okCheck('clock', 'the server does not send its time')
   if (Math.abs(ahead) < MAX_CLOCK_DIFFERENCE_MS) return okCheck('clock', 'within seconds of that of the server')

@@ -155,9 +155,7 @@ export interface Bar {
   text: string
 }
 
-/**
- * Draws horizontal bars on one scale from 0, in eighths of a character, with labels at the left and words at the right.
- */
+/** Draws horizontal bars on one scale from 0, in eighths of a character, between label and text. */
 export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
   const labelWidth = maxLength(bars.map(bar => bar.label))
   const textWidth = maxLength(bars.map(bar => bar.text))
