@@ -188,9 +188,9 @@ export class SecondThread<Data, Task, Result> {
   }
 
   /**
-   * The results in the order of the tasks.
+   * Runs the tasks in both threads, and returns the results in the order of the tasks.
    * @param here does a task in this thread
-   * @param reserved how many of the first tasks only this thread does
+   * @param reserved the number of first tasks that only this thread may take
    */
   async results(data: Data, tasks: readonly Task[], here: (task: Task) => Result, reserved: number): Promise<Result[]> {
     const taken = new Uint8Array(new SharedArrayBuffer(tasks.length)).fill(1, 0, reserved)
@@ -261,11 +261,11 @@ const MESSAGE_MS = 1000
 const MIN_MESSAGES_PER_CORE = 4
 
 /**
- * Yields the results in the order of the tasks, from any worker, with a few tasks done ahead. Threads end with the last
- * task, an error, or the reader's end.
- * @param workers how many threads may work; 1: only this thread, which also does small jobs. A cluster does all jobs
+ * Runs the tasks of some work, and yields the results in their order. A few tasks are done ahead. Threads end with the
+ * last task, an error, or the reader's end.
+ * @param workers `threads`: how many may work; 1: only this thread, which also does small jobs. A cluster does all jobs
  */
-export async function* inOrder<Task, Result>(
+export async function* runInOrder<Task, Result>(
   work: Work<Task, Result>,
   { threads = availableParallelism(), cluster }: Workers,
 ): AsyncGenerator<Result> {
@@ -287,7 +287,7 @@ export async function* inOrder<Task, Result>(
   }
 }
 
-/** Yields the results of a cluster, in order. Short tasks go together, as one message with one answer. */
+/** Runs the tasks on a cluster, and yields the results in their order. Short tasks share one message and its answer. */
 async function* runOnCluster<Task, Result>(
   { tasks, ms, withOwnData = async (task: Task): Promise<unknown> => task, maxMessages }: Work<Task, Result>,
   pool: TaskPool,
@@ -298,16 +298,16 @@ async function* runOnCluster<Task, Result>(
     tasks.slice(i * tasksPerMessage, (i + 1) * tasksPerMessage),
   )
   try {
-    const run = async (piece: readonly Task[]): Promise<Result[]> =>
-      (await pool.run(await Promise.all(piece.map(withOwnData)))) as Result[]
+    const sendMessage = async (tasksOfMessage: readonly Task[]): Promise<Result[]> =>
+      (await pool.run(await Promise.all(tasksOfMessage.map(withOwnData)))) as Result[]
     const maxBegun = maxMessages ?? TASKS_AHEAD_PER_WORKER * pool.size
-    for await (const results of yieldInOrder(messages, maxBegun, run)) yield* results
+    for await (const results of yieldInOrder(messages, maxBegun, sendMessage)) yield* results
   } finally {
     await pool.close()
   }
 }
 
-/** Yields the results in order. @param maxBegun tasks that are begun before the result of the first is taken */
+/** Runs tasks, and yields the results in their order. @param maxBegun the most tasks that are begun before a result */
 async function* yieldInOrder<Task, Result>(
   tasks: Iterable<Task>,
   maxBegun: number,

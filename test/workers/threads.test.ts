@@ -4,8 +4,8 @@ import { BadData, Busy, invalid, NotFound, remedy, StorageError } from '../../sr
 import { Damaged } from '../../src/data/store/store.js'
 import {
   deserializeError,
-  inOrder,
   resultsFromEnd,
+  runInOrder,
   serializeError,
   shareColumns,
   Threads,
@@ -83,7 +83,7 @@ const TASKS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 /** What is made of tasks, by so many threads, each task being large. */
 function made<Task>(tasks: readonly Task[], threads: number, more: Partial<Work<Task, string>> = {}) {
   const here = (task: Task): string => `here ${task}`
-  return inOrder({ job: 'scan', data: () => 'done:', tasks, ms: 1000, here, program: PROGRAM, ...more }, { threads })
+  return runInOrder({ job: 'scan', data: () => 'done:', tasks, ms: 1000, here, program: PROGRAM, ...more }, { threads })
 }
 
 it.each(firstInQuick([2, 3, 5]))('gives what %i threads make in the order of the tasks', async threads => {

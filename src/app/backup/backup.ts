@@ -100,7 +100,7 @@ export type Manifest = z.infer<typeof MANIFEST_SHAPE>
 export type BackedUp = z.infer<typeof BACKED_UP_SHAPE>
 
 const MANIFEST = 'manifest.json'
-/** More bytes than any manifest has. */
+
 const MAX_MANIFEST_BYTES = 2 ** 20
 
 /**

@@ -141,7 +141,6 @@ const NOTE_SHAPE = z.strictObject({
 })
 type Note = z.infer<typeof NOTE_SHAPE>
 
-/** No note has more bytes. */
 const MAX_NOTE_BYTES = 2 ** 16
 
 interface Move {

@@ -5,7 +5,6 @@ import type { Cluster, TaskPool } from '../../core/source.js'
 import { deserializeError, type SerializedError } from '../../data/threads.js'
 import { deserializeMessage, hostPath, lengthBytes, programIdentity, readFrames, serializeMessage } from './frames.js'
 
-/** The version that the tests use. */
 const TESTED_RAY = '2.58.0'
 const INSTALL = `python3 -m pip install 'ray[client]==${TESTED_RAY}'`
 
@@ -194,7 +193,6 @@ interface Loss {
   text: string
 }
 
-/** The error for the reason that the gateway reports. */
 function errorOfLoss({ why, text }: Loss, address: string): Error {
   if (why === 'no ray') return notInstalled('Ray', text)
   if (why === 'no cluster') return new Unavailable(`${address} does not answer: ${text}`)

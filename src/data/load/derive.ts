@@ -12,7 +12,7 @@ import { sectorKey } from '../local/view.js'
 import { decodeTail } from '../store/codec.js'
 import { pack } from '../store/packed.js'
 import type { Amendment, PackedRecord, PackedTail, Store, TickerEntry } from '../store/store.js'
-import { inOrder, type Work } from '../threads.js'
+import { runInOrder, type Work } from '../threads.js'
 import type { ImportOptions } from './report.js'
 
 export interface TickerData extends Company {
@@ -130,7 +130,7 @@ export async function* deriveStored(
     maxMessages: TASKS_AHEAD,
   }
   let done = 0
-  for await (const records of inOrder(work, { threads: 1, cluster })) {
+  for await (const records of runInOrder(work, { threads: 1, cluster })) {
     const group = groups[done++]!
     for (const entry of group) onTicker({ entry })
     yield { group, records, isLast: done === groups.length }

@@ -60,6 +60,7 @@ export async function bandCounts(
   return { schema: 'bands.fields-check/1', timeframe, tickers: tickers.length, fields: counts }
 }
 
+/** Adds up how often each band of one field occurred on some tickers. */
 class CountSums {
   readonly events: Int32Array
   readonly #counts: Int32Array
@@ -73,7 +74,7 @@ class CountSums {
     this.#shares = Array.from({ length: bands }, () => [])
   }
 
-  /** Adds the bands by bar of one ticker. */
+  /** Adds the bars of one ticker. @param codes the code of the band on each bar */
   add(codes: Uint8Array): void {
     const counts = new Int32Array(this.#counts.length)
     let defined = 0

@@ -59,9 +59,9 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
 function bandPeriodsOfTicker(
   { entry, calendar, fields: columns }: RecordedSeries,
   bars: number,
-  periods: TickerQuery,
+  query: TickerQuery,
 ): BandPeriods {
-  const { fields, timeframe, today, rangeStart, range, after, before, bands } = periods
+  const { fields, timeframe, today, rangeStart, range, after, before, bands } = query
   const { days, known } = calendar
   const fieldPositions = fields.map(field => columns.names.indexOf(field))
   // Transitions on the bars from `from` up to `to` are reported.
@@ -80,7 +80,7 @@ function bandPeriodsOfTicker(
     bands,
     present,
     completed: f => completedLengths(columns, rows, f, present.band[f]!),
-    transitions: () => transitionColumns(columns, fieldPositions, rows, calendar, periods),
+    transitions: () => transitionColumns(columns, fieldPositions, rows, calendar, query),
     last: lastBar < 0 ? null : { day: days[lastBar]!, known: known[lastBar]! },
   }
 }
@@ -198,23 +198,23 @@ function transitionColumns(
   const contexts: (string | null)[] = []
   const { first, bars, bands, stability, flips, initialBand } = columns
   const { days, known } = calendar
-  let at = 0
+  let nextRow = 0
   for (let f = 0; f < fieldPositions.length; f++) {
     const position = fieldPositions[f]!
     const begin = first[position]
     const end = eventsEnd[f]!
-    for (let row = from[f]!; row < to[f]!; row++, at++) {
+    for (let row = from[f]!; row < to[f]!; row++, nextRow++) {
       const bar = bars[row]!
-      transitions.days[at] = days[bar]!
-      transitions.known[at] = known[bar]!
-      transitions.entered[at] = bands[row]!
-      transitions.left[at] = row === begin ? initialBand[position]! : bands[row - 1]!
-      transitions.stability[at] = showsStability ? stability[row]! : UNDEFINED
-      transitions.flips[at] = showsStability ? flips[row]! : UNDEFINED
-      transitions.lasted[at] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
+      transitions.days[nextRow] = days[bar]!
+      transitions.known[nextRow] = known[bar]!
+      transitions.entered[nextRow] = bands[row]!
+      transitions.left[nextRow] = row === begin ? initialBand[position]! : bands[row - 1]!
+      transitions.stability[nextRow] = showsStability ? stability[row]! : UNDEFINED
+      transitions.flips[nextRow] = showsStability ? flips[row]! : UNDEFINED
+      transitions.lasted[nextRow] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
       if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }
-    transitions.first[f + 1] = at
+    transitions.first[f + 1] = nextRow
   }
   return context === null ? transitions : { ...transitions, contexts }
 }

@@ -5,10 +5,7 @@ import { planOf } from '../../core/tiers.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 
-/**
- * The daily bars of a ticker within the range of the tier, in pages. A page says which bars of the day of the answer it
- * has: later bars are in none. Throws NotFound for an unknown ticker.
- */
+/** A page of a ticker's daily bars, up to the day of the answer and in the range of the tier. Throws NotFound. */
 export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage> {
   const { ticker, order, limit } = query
   const entry = await cache.entry(ticker)
@@ -40,18 +37,21 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
   }
 }
 
-/** The bars `from` up to `to`, not included, between the query's days and beyond its cursor. @param earliest of the tier */
+/**
+ * The bars `from` up to `to`, not included, of this page and later ones. They are between the query's days and after its
+ * cursor, the day of the last bar of the page before. @param earliest the first day of the tier's range
+ */
 function barRange(
   days: Int32Array,
   { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY, cursor, order }: BarsQuery,
   earliest: Day,
 ): { from: number; to: number } {
-  let first = Math.max(start, earliest)
-  let last = end
-  if (cursor !== undefined && order === 'asc') first = Math.max(first, cursor + 1)
-  if (cursor !== undefined && order === 'desc') last = Math.min(last, cursor - 1)
-  const from = countBelow(days, first)
-  return { from, to: Math.max(from, countUpTo(days, last)) }
+  let firstDay = Math.max(start, earliest)
+  let lastDay = end
+  if (cursor !== undefined && order === 'asc') firstDay = Math.max(firstDay, cursor + 1)
+  if (cursor !== undefined && order === 'desc') lastDay = Math.min(lastDay, cursor - 1)
+  const from = countBelow(days, firstDay)
+  return { from, to: Math.max(from, countUpTo(days, lastDay)) }
 }
 
 /** How the bars are adjusted. Coins are neither split nor do they pay dividends. */

@@ -11,6 +11,7 @@ import { barsKnownBy, firstBars, recordIn, type Series } from '../../core/model/
 import type { Tier, Timeframe } from '../../core/model/terms.js'
 import { type Cluster, firstItem, type HistoriesQuery, type Workers } from '../../core/source.js'
 import { entitle, type Plan, planOf } from '../../core/tiers.js'
+import { recordedOf } from '../store/checked.js'
 import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import type { DerivedCache, DerivedQuery } from './derived.js'
 import type { Sectors } from './sectors.js'
@@ -202,12 +203,8 @@ export class Cache {
   /** A derived field of one ticker with its series, from the cache if there is one; null: unknown ticker. */
   #derived(query: DerivedQuery): Promise<Recorded | null> {
     const cacheKey = JSON.stringify([query.timeframe, query.tickers, query.fields, query.lag])
-    const make = async (): Promise<Recorded | null> => {
-      const found = await firstItem(this.#series(query))
-      if (found === null) return null
-      const { outcomes, fields, ...series } = found
-      return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
-    }
+    const make = async (): Promise<Recorded | null> =>
+      recordedOf(await firstItem(this.#series(query)), query.fields[0]!)
     return this.options.derived?.getOrMake(this.store, this.fieldSet, cacheKey, make) ?? make()
   }
 

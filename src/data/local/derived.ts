@@ -36,10 +36,11 @@ export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): A
   const fields = query.fields.map(name => cache.field(name))
   const needs = neededData(cache, fields, timeframe)
   const namedData = await readNamedTickers(cache, needs)
-  const ownNeed = needs.get(dataKey(QUERIED, timeframe))!
+  // The needed data of the queried tickers, in the timeframe of the query and in the other one.
+  const need = needs.get(dataKey(QUERIED, timeframe))!
   const otherNeed = needs.get(dataKey(QUERIED, otherTimeframe(timeframe)))
-  const needsBars = ownNeed.bars || (otherNeed?.bars ?? false)
-  const series = cache.store.series({ tickers, timeframe, fields: [...ownNeed.fields], outcomes })
+  const needsBars = need.bars || otherNeed?.bars === true
+  const series = cache.store.series({ tickers, timeframe, fields: [...need.fields], outcomes })
   const otherSeries = otherNeed && seriesForNeed(cache, tickers, otherTimeframe(timeframe), otherNeed)
   // Both have the same tickers in the same order.
   for await (const [recorded, otherRecorded] of inPairs(series, otherSeries)) {
@@ -141,7 +142,7 @@ function otherTimeframe(timeframe: Timeframe): Timeframe {
   return timeframe === 'daily' ? 'weekly' : 'daily'
 }
 
-/** In place of a ticker: the one whose series is being derived. */
+/** In place of a ticker's name: the queried ticker, whose series is being derived. */
 const QUERIED = null
 
 /** The data needed of one ticker and timeframe: recorded fields, and whether bars are needed. */
@@ -159,7 +160,7 @@ function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string 
   return `${timeframe} ${ticker ?? ''}`
 }
 
-/** The data that some fields need, followed through all fields and tickers that conditions name. */
+/** The data that some fields need, by `dataKey`; a condition also needs the fields and tickers that it names. */
 function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
   const visited = new Set<string>()
@@ -264,7 +265,7 @@ class Derivation {
     return column
   }
 
-  /** Computes the bands of a field on the bars of a ticker. */
+  /** The bands of a field on the bars of a ticker: as recorded, or computed. */
   #makeColumn(ticker: string | typeof QUERIED, timeframe: Timeframe, field: AnyField): Column {
     const { series } = this.#dataOf(ticker, timeframe)
     const calendar = series?.calendar ?? NO_BARS

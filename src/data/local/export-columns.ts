@@ -3,7 +3,7 @@ import { EVENT_COLUMNS, WINDOW_PREFIX } from '../../core/model/event.js'
 import { NOT_ENDED } from '../../core/model/history.js'
 import { BAR_FIGURES, PERFORMANCES, STABILITIES } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
-import { inOrder } from '../threads.js'
+import { runInOrder } from '../threads.js'
 import type { Cache } from './cache.js'
 import {
   type ExportData,
@@ -46,7 +46,7 @@ export async function* exportGroups(
   const { isForThreads, today } = await readTableFilter(cache, table, filter)
   const tickers = tasks.reduce((sum, task) => sum + task.length, 0)
   const rows = { table, byYear }
-  yield* inOrder(
+  yield* runInOrder(
     {
       job: 'export',
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
@@ -168,7 +168,7 @@ class OutcomeCache {
   }
 }
 
-/** Adds bars to row groups. @param texts the columns that have one text for all bars */
+/** Adds the bars `rows` of a series to row groups. @param texts the columns that have one text for all bars */
 function addBars(
   groups: GroupBuilder,
   texts: Readonly<Record<string, string>>,
@@ -186,7 +186,11 @@ function addBars(
   }
 }
 
-/** Adds those of some events that have the indexes `from` up to `to` in `indexes` to a group. */
+/**
+ * Adds the events `from` up to `to` of a list to a group.
+ * @param events the list as columns; `figures` has the returns after every bar of the view
+ * @param indexes the number of each listed event in the view
+ */
 function addEvents(
   group: RowGroup,
   events: { field: string; view: View; columns: EventColumns; figures: ReturnType<typeof outcomesAfterBars> },

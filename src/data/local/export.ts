@@ -25,7 +25,7 @@ import {
 import { readLag, WHEN } from '../../core/params/when.js'
 import { firstItem } from '../../core/source.js'
 import { entitleExport } from '../../core/tiers.js'
-import { inOrder } from '../threads.js'
+import { runInOrder } from '../threads.js'
 import type { Cache } from './cache.js'
 import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
@@ -87,7 +87,7 @@ export async function* exportEventBlocks(
   separator: string,
 ): AsyncGenerator<TextBlock> {
   const { tickers, today, isForThreads } = await readTableFilter(cache, 'events', filter)
-  const blocks = inOrder(
+  const blocks = runInOrder(
     {
       job: 'export',
       data: (): ExportData => ({
@@ -143,8 +143,8 @@ export async function* filteredEvents(
 }
 
 /**
- * Reads the filter of an export: fields, bands and condition. Throws TierRestricted, InvalidParameter and Busy here,
- * before the first row.
+ * The fields, bands and condition (`when`, null for none) of an export's filter. Throws TierRestricted, InvalidParameter
+ * and Busy, all before the first row.
  */
 async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
@@ -153,17 +153,17 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
   readLag({ field: '', ...params }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = params
   // A condition without fields is itself exported as a field.
-  const isAlone = what === 'events' && condition !== null && checkedList(filter, 'fields').length === 0
+  const exportsCondition = what === 'events' && condition !== null && checkedList(filter, 'fields').length === 0
   entitleExport(tier)
-  const fields = isAlone ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
-  const when = isAlone ? null : condition
+  const fields = exportsCondition ? [conditionValue('when', condition, fieldSet)] : chosenFields(filter, fieldSet)
+  const when = exportsCondition ? null : condition
   const namedBands = checkedList(filter, 'bands')
-  const bands = bandsValue('band', isAlone && namedBands.length === 0 ? [TRUTHS[TRUE]!] : namedBands, fields)
+  const bands = bandsValue('band', exportsCondition && namedBands.length === 0 ? [TRUTHS[TRUE]!] : namedBands, fields)
   await cache.refuseWaitingFields(when === null ? fields : [...fields, cache.field(when)])
   return { fields, bands, when, lag }
 }
 
-/** Reads the filter of a table: its tickers, the day, and whether threads can read it. Throws like readExportFilter. */
+/** The tickers and the day of a table's filter, and whether threads can read its rows. Throws like readExportFilter. */
 export async function readTableFilter(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)
   const { fields, when } = table === 'bars' ? NO_FIELDS : await readExportFilter(cache, filter, table)
@@ -203,7 +203,7 @@ export async function* filteredBars(
   }
 }
 
-/** The numbers, below `bars`, of the bars that pass a test. */
+/** The numbers of the bars that pass a test. @param bars the number of all bars */
 function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
   const rows = new Int32Array(bars)
   let length = 0

@@ -214,7 +214,7 @@ function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: b
   }
 }
 
-/** Those of some consecutive bars on which the field has a band. @param bars the number of bars of the view */
+/** The bars in a list of consecutive ones on which the field has a band. @param bars the number of bars of the view */
 function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: number): Int32Array {
   const { initialBar, gaps } = record
   // Nearly all fields have a band on every bar after their first one.
@@ -225,13 +225,14 @@ function barsWithBand(consecutiveBars: Int32Array, record: FieldRecord, bars: nu
 }
 
 /**
- * The returns after any bar, as the baseline of events. It covers every bar in the same range where the field is
- * defined and the window is complete, with or without an event.
+ * The returns after any bar, to compare with those after events. It covers every bar in the query's range on which the
+ * field has a band, with or without an event.
  */
 function baselineOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
   const { record, timeframe } = view
   const bars =
     record === null ? new Int32Array() : barsWithBand(barsBetween(view, query, rangeStart), record, view.bars)
+  // By window, the number of bars after which it has ended.
   const ended = TIMEFRAMES[timeframe].windows.map(window => countBelow(bars, view.bars - window))
   const first = bars[0] ?? 0
   return {

@@ -128,24 +128,28 @@ async function findMatches(
     signal?.throwIfAborted()
     if (state === null) continue
     scanned++
-    const { oversold: low, rsi } = state
-    if (low !== null && SEVERITIES.indexOf(low.zone) >= leastSeverity) matches.push({ listed, rsi, low })
+    const { oversold: details, rsi } = state
+    if (details !== null && SEVERITIES.indexOf(details.zone) >= leastSeverity) matches.push({ listed, rsi, details })
   }
   return { scanned, matches }
 }
 
 /** All figures of a match. @param datedCache the cache as of the scan's date */
-async function matchFigures({ listed, low }: Match, states: ScanStates, datedCache: Cache): Promise<OversoldFigures> {
+async function matchFigures(
+  { listed, details }: Match,
+  states: ScanStates,
+  datedCache: Cache,
+): Promise<OversoldFigures> {
   const { entry } = listed
   const assetClass = await assetClassOf(listed, states.store, states.date)
   const inForce = bandsInForce(datedCache, entry.ticker, states.timeframe)
   return {
     ticker: () => entry.ticker,
     asset_class: () => assetClass,
-    rsi_zone: () => low.zone,
+    rsi_zone: () => details.zone,
     sector: () => sectorOf(listed),
     market_cap_tier: () => marketCapTierOf(listed),
-    ...chartFigures(low),
+    ...chartFigures(details),
     ...sectorFigures(listed, states),
     volume_ratio_band: () => inForce('volume_ratio_band'),
     trend_context: () => inForce('trend_direction'),
@@ -194,20 +198,20 @@ function sectorFigures(listed: ListedTicker, states: ScanStates) {
 }
 
 /** The figures of a match from its bars, each computed on demand. */
-function chartFigures(low: OversoldDetails) {
-  const { panel, streaks } = low
+function chartFigures(details: OversoldDetails) {
+  const { panel, streaks } = details
   return {
-    condition_rarity: () => rarityOf(low),
+    condition_rarity: () => rarityOf(details),
     stochastic_zone: () => stochasticZone(panel),
     days_in_oversold: () => streakLength(streaks.at(-1)!),
-    oversold_streaks_count: () => recentStreaks(low).length,
+    oversold_streaks_count: () => recentStreaks(details).length,
     volume_context: () => volumeContext(panel.volumeRatio().at(-1)!),
-    nearest_support_distance: () => supportDistance(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
-    rsi_zone_stability: () => stabilitySoFar(low),
-    rsi_zone_flips_recent: () => recentFlips(low),
-    historical_median_oversold_days: () => median(endedLengths(low)),
+    nearest_support_distance: () => distanceFromSupport(panel.series.close.at(-1)!, panel.support().level.at(-1)!),
+    rsi_zone_stability: () => stabilitySoFar(details),
+    rsi_zone_flips_recent: () => recentFlips(details),
+    historical_median_oversold_days: () => median(endedLengths(details)),
     historical_max_oversold_days: () => {
-      const lengths = endedLengths(low)
+      const lengths = endedLengths(details)
       return lengths.length === 0 ? null : Math.max(...lengths)
     },
   } satisfies Partial<OversoldFigures>
@@ -218,10 +222,11 @@ function rarityOf({ rarity: { rank, size } }: OversoldDetails): Rarity | null {
   return rank < 0 ? null : RARITIES[zoneOfRank(rank, size, OVERSOLD_RULES.rarityCuts)]!
 }
 
+/** The zone of the slow %K on the last bar, in the words of rsi_zone; null if there are too few bars. */
 function stochasticZone({ series: { high, low, close } }: Panel): string | null {
   const { cuts, ...rules } = OVERSOLD_RULES.stochastic
-  const lastValues = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
-  const value = slowStochastic(lastValues(high), lastValues(low), lastValues(close), rules).at(-1)!
+  const neededValues = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
+  const value = slowStochastic(neededValues(high), neededValues(low), neededValues(close), rules).at(-1)!
   return Number.isNaN(value) ? null : rsiZone.bands[zoneOf(value, cuts, 100)]!
 }
 
@@ -230,17 +235,17 @@ function volumeContext(ratio: number): VolumeContext | null {
 }
 
 /**
- * How far the close is above the support level. A close just below it counts as at the level. null if the close is
- * further below, as no lower level is known, or there is no level.
+ * How far the close is above the support level. A close just below it counts as at the level. null if there is no level
+ * (NaN), or the close is further below it.
  */
-function supportDistance(close: number, level: number): Distance | null {
+function distanceFromSupport(close: number, level: number): Distance | null {
   const distanceShare = (close - level) / close
   const { distanceCuts } = OVERSOLD_RULES
   if (Number.isNaN(distanceShare) || compare(distanceShare, -distanceCuts[0], 1) < 0) return null
   return DISTANCES[distanceCuts.filter(cut => compare(distanceShare, cut, 1) > 0).length]!
 }
 
-/** The streaks that count: those that touch the bars of rolling percentiles. */
+/** The streaks that touch the last bars of the series, as many as a rolling percentile covers. */
 function recentStreaks({ panel, streaks }: OversoldDetails): Streak[] {
   const { days, timeframe } = panel.series
   const first = days.length - TIMEFRAMES[timeframe].history
@@ -248,8 +253,8 @@ function recentStreaks({ panel, streaks }: OversoldDetails): Streak[] {
 }
 
 /** The lengths in bars of the recent streaks that have ended: of all but the last one. */
-function endedLengths(low: OversoldDetails): number[] {
-  return recentStreaks(low).slice(0, -1).map(streakLength)
+function endedLengths(details: OversoldDetails): number[] {
+  return recentStreaks(details).slice(0, -1).map(streakLength)
 }
 
 /** The number of changes of the RSI's zone within the lookback. */
@@ -259,23 +264,23 @@ function recentFlips({ panel, changes }: OversoldDetails): number {
 }
 
 /** The stability of the band in force, by the rule for an entry and the bars it has lasted so far. */
-function stabilitySoFar(low: OversoldDetails): Stability {
-  const { panel, changes } = low
-  return stabilityOf(recentFlips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
+function stabilitySoFar(details: OversoldDetails): Stability {
+  const { panel, changes } = details
+  return stabilityOf(recentFlips(details), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
 }
 
 interface Match {
   listed: ListedTicker
   rsi: number
-  low: OversoldDetails
+  details: OversoldDetails
 }
 
 /** Sorts matches by `sortBy`. Ties are ordered by severity, days and percentile, then by ticker. */
 function sortMatches(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
   const orders = [MATCH_ORDERS[sortBy], ...Object.values(MATCH_ORDERS)]
   return matches.toSorted((a, b) => {
-    const different = orders.find(order => order(a, b) !== 0)
-    if (different !== undefined) return different(a, b)
+    const deciding = orders.find(order => order(a, b) !== 0)
+    if (deciding !== undefined) return deciding(a, b)
     return a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1
   })
 }
@@ -293,12 +298,13 @@ function roundRsi(rsi: number): number {
 }
 
 /** The length in bars of the present streak. */
-function lastStreakLength({ low }: Match): number {
-  return streakLength(low.streaks.at(-1)!)
+function lastStreakLength({ details }: Match): number {
+  return streakLength(details.streaks.at(-1)!)
 }
 
-/** Orders by percentile, lowest first; matches without one come last. Compared as integers. */
-function comparePercentiles({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
+/** Orders by percentile, lowest first; matches without one (rank -1) come last. */
+function comparePercentiles({ details: { rarity: a } }: Match, { details: { rarity: b } }: Match): number {
   if (a.rank < 0 || b.rank < 0) return Number(a.rank < 0) - Number(b.rank < 0)
+  // rank / size, compared as integers.
   return a.rank * b.size - b.rank * a.size
 }

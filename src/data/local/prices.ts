@@ -105,18 +105,19 @@ export class Prices {
 }
 
 /**
- * The bands by bar and the events of a field, as a study reads them.
- * @param from the first bar in the tier's range: events before it are left out, except the last one in `earlier`
+ * The bands by bar and the events of a field, as a study reads them. Events before the tier's range are left out; the
+ * last of them is `earlier`. @param firstBar the first bar in that range
  */
 function statesOf(
   { ticker, timeframe, bands, record, events, days, known, bars: to }: View,
   field: string,
-  from: number,
+  firstBar: number,
 ): States {
   const { bars, bands: entered, stability, flips, initialBand } = record ?? NO_EVENTS
-  const first = countBelow(bars, from, events)
-  const left = new Uint8Array(events - first)
-  if (first > 0) left.set(entered.subarray(first - 1, events - 1))
+  const firstEvent = countBelow(bars, firstBar, events)
+  // An event leaves the band that the one before it entered, the first event of all the initial band.
+  const left = new Uint8Array(events - firstEvent)
+  if (firstEvent > 0) left.set(entered.subarray(firstEvent - 1, events - 1))
   else if (events > 0) {
     left[0] = initialBand
     left.set(entered.subarray(0, events - 1), 1)
@@ -126,18 +127,18 @@ function statesOf(
     field,
     timeframe,
     bands,
-    from,
+    from: firstBar,
     to,
     left,
     codes: bandsByBar(record ?? NO_EVENTS, to),
-    bars: bars.subarray(first, events),
-    entered: entered.subarray(first, events),
-    stability: stability.subarray(first, events),
-    flips: flips.subarray(first, events),
+    bars: bars.subarray(firstEvent, events),
+    entered: entered.subarray(firstEvent, events),
+    stability: stability.subarray(firstEvent, events),
+    flips: flips.subarray(firstEvent, events),
   }
-  if (first === 0) return states
-  const entry = bars[first - 1]!
-  return { ...states, earlier: { band: entered[first - 1]!, since: days[entry]!, known: known[entry]! } }
+  if (firstEvent === 0) return states
+  const bar = bars[firstEvent - 1]!
+  return { ...states, earlier: { band: entered[firstEvent - 1]!, since: days[bar]!, known: known[bar]! } }
 }
 
 const NO_BYTES = new Uint8Array()
@@ -188,7 +189,7 @@ class Delistings {
     this.#securities ??= this.#cache.store.securities()
     const { delisted, delisting_price, delisting_return } = (await this.#securities).get(ticker) ?? {}
     if (delisted === undefined || delisted > today) return null
-    const doubt = whyRecordIsWrong(delisted, daily.days.at(-1)!)
+    const doubt = whyDelistingIsWrong(delisted, daily.days.at(-1)!)
     if (doubt !== null) return this.#addRemark(ticker, delisted, doubt)
     if (delisting_price !== undefined) return { day: delisted, price: delisting_price }
     if (delisting_return !== undefined) return { day: delisted, price: daily.close.at(-1)! * (1 + delisting_return) }
@@ -209,7 +210,7 @@ class Delistings {
 const MAX_GAP_DAYS = 31
 
 /** Why a delisting cannot be right, given the last bar; null if it can. */
-function whyRecordIsWrong(delisted: Day, last: Day): string | null {
+function whyDelistingIsWrong(delisted: Day, last: Day): string | null {
   if (last > delisted) return `it has bars up to ${formatDay(last)}`
   return delisted - last > MAX_GAP_DAYS ? `its bars end with ${formatDay(last)} already` : null
 }

@@ -107,16 +107,12 @@ interface RowOptions {
 class Rows {
   readonly #local: Local
   readonly #query: SearchQuery
-  readonly #columns: readonly SearchColumn[]
-  readonly #day: Day
-  readonly #signal: AbortSignal | undefined
+  readonly #options: RowOptions
 
-  constructor(local: Local, query: SearchQuery, { columns, day, signal }: RowOptions) {
+  constructor(local: Local, query: SearchQuery, options: RowOptions) {
     this.#local = local
     this.#query = query
-    this.#columns = columns
-    this.#day = day
-    this.#signal = signal
+    this.#options = options
   }
 
   /**
@@ -136,7 +132,7 @@ class Rows {
     return { found: matches, scanned }
   }
 
-  /** The tickers whose identity meets the filters. */
+  /** The tickers whose class, sector and size meet the filters of these. */
   async #tickersByIdentity(): Promise<ListedTicker[]> {
     const { store } = this.#local
     const securities = await store.securities()
@@ -154,20 +150,15 @@ class Rows {
     const { timeframe } = this.#query
     const tickers = listed.map(({ entry }) => entry.ticker)
     if (tickers.length === 0) return
-    const seriesQuery = {
-      tickers,
-      timeframe,
-      fields: fields.length > 0 ? [...new Set(fields)] : [FIELD_FOR_DATES],
-      outcomes: false,
-    }
+    const readFields = fields.length > 0 ? [...new Set(fields)] : [FIELD_FOR_DATES]
     let i = 0
-    for await (const viewOn of this.#local.views(seriesQuery)) {
-      const { days, bars } = await viewOn(seriesQuery.fields[0]!)
+    for await (const viewOn of this.#local.views({ tickers, timeframe, fields: readFields, outcomes: false })) {
+      const { days, bars } = await viewOn(readFields[0]!)
       const listedTicker = listed[i++]!
       // This thread may have others to answer.
       if (i % TICKERS_PER_TURN === 0) await setImmediate()
-      this.#signal?.throwIfAborted()
-      if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#day)) continue
+      this.#options.signal?.throwIfAborted()
+      if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#options.day)) continue
       const row: Row = { listed: listedTicker, last: days[bars - 1]!, bands: new Map() }
       for (const field of fields) row.bands.set(field, lastBand(await viewOn(field)))
       yield row
@@ -189,7 +180,7 @@ class Rows {
     if (isPrice(name)) return this.#price(row, name)
     const columns: Record<string, () => Value | Promise<Value>> = {
       ticker: () => listed.entry.ticker,
-      asset_class: () => assetClassOf(listed, this.#local.store, this.#day),
+      asset_class: () => assetClassOf(listed, this.#local.store, this.#options.day),
       sector: () => sectorOf(listed),
       market_cap_tier: () => marketCapTierOf(listed),
       market_cap: () => listed.security?.market_cap ?? null,
@@ -201,20 +192,21 @@ class Rows {
   /** Whether a ticker can have a band of a field: coins and funds have no fundamentals. */
   async #hasBand(listed: ListedTicker, field: string): Promise<boolean> {
     if (this.#local.field(field).needs === 'bars') return true
-    const assetClass = await assetClassOf(listed, this.#local.store, this.#day)
+    const assetClass = await assetClassOf(listed, this.#local.store, this.#options.day)
     return assetClass !== 'crypto' && assetClass !== 'etf'
   }
 
   /** Reads the bands of all columns of the answer at once. */
   async #readBands({ listed, bands }: Row): Promise<void> {
     const { timeframe } = this.#query
-    const fields = this.#columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
-    const read = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
-    for await (const viewOn of this.#local.views(read))
+    const { columns, signal } = this.#options
+    const fields = columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
+    const seriesQuery = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
+    for await (const viewOn of this.#local.views(seriesQuery))
       for (const field of fields) bands.set(field, lastBand(await viewOn(field)))
     // A result costs a millisecond, and this thread may have others to answer.
     await setImmediate()
-    this.#signal?.throwIfAborted()
+    signal?.throwIfAborted()
   }
 
   async #price({ listed }: Row, name: string): Promise<number | null> {

@@ -25,7 +25,8 @@ import { periodAt, type View } from './view.js'
  */
 export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query
-  const { fields: wantedFields, tier } = entitledFields(local, query)
+  const { tier } = local
+  const wantedFields = entitledFields(local, query)
   const today = await local.today()
   if (date !== undefined) entitleDate(date, tier, today)
   if (range !== undefined) entitleDate(range.start, tier, today, 'start')
@@ -41,10 +42,10 @@ export async function tickerSummary(local: Local, query: SnapshotQuery): Promise
 }
 
 /**
- * The fields of a query that the tier has. Throws TierRestricted for a field above the tier if the query names it. A
- * section leaves such a field out, and is refused only if all its fields are above the tier.
+ * The fields of a query that the tier has. A query names places in the answer: of a field (`trend.direction`), or of a
+ * section (`trend`). Throws TierRestricted for the place of a field above the tier, and for a section of such fields only.
  */
-function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery) {
+function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery): string[] {
   const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || wantsMetaOf(name, places))
   const granted = wanted.filter(field => {
     try {
@@ -56,11 +57,11 @@ function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQ
       return false
     }
   })
-  const [refused] = wanted
-  // The first field of such a section says which tier has it.
-  if (places !== undefined && granted.length === 0 && refused !== undefined)
-    entitle({ field: refused.name }, tier, fieldSet)
-  return { fields: granted.map(({ name }) => name), tier }
+  const [firstWanted] = wanted
+  // Throws, and says which tier has the field.
+  if (places !== undefined && granted.length === 0 && firstWanted !== undefined)
+    entitle({ field: firstWanted.name }, tier, fieldSet)
+  return granted.map(({ name }) => name)
 }
 
 /** Whether a query names the place of a field's meta values. */
@@ -165,9 +166,8 @@ function metaAt(view: View, t: number): BandMeta | null {
 }
 
 /**
- * The keys of an answer about several bars. They are the first `limit` bars of a range after `offset`, or bars spread
- * evenly over it.
- * @param snapshotOn makes the snapshot of a bar
+ * The keys of an answer about a range of bars. It shows the first `limit` bars after `offset`, or as many bars spread
+ * evenly over the range. @param snapshotOn makes the snapshot of a bar
  */
 function snapshotRange(
   { days }: Series,

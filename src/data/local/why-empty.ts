@@ -32,7 +32,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
     return {
       code: 'no_band_yet',
       bars: view.bars,
-      missing: await whatBandLacks(cache, query, view.bars),
+      missing: await missingInput(cache, query, view.bars),
       as_of: today,
     }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
@@ -61,29 +61,33 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
 /** Why no event matches although the query's dates have bars: band, dates, condition or context. */
 async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
-  // The query is relaxed: first by dates, then by bands.
+  // The same query with fewer and fewer filters.
   const { after: _after, before: _before, context: other, ...withoutDates } = query
-  const inRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
-  if (inRange.length === 0) {
+  const eventsInRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
+  if (eventsInRange.length === 0) {
     const { bands: _bands, ...withoutBands } = withoutDates
     const seen = bandsEntered(view, matchingEvents(view, withoutBands, rangeStart, NO_EXTRA_VIEWS))
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
   const { context: _context, ...withoutContext } = query
-  const inDates = matchingEvents(view, withoutContext, rangeStart, NO_EXTRA_VIEWS)
-  if (inDates.length === 0 || (context === null && when === null)) {
-    const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
+  const eventsInDates = matchingEvents(view, withoutContext, rangeStart, NO_EXTRA_VIEWS)
+  if (eventsInDates.length === 0 || (context === null && when === null)) {
+    const days = Array.from(eventsInRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: dayNearestTo(days, from, to) }
   }
-  const bars = Array.from(inDates, i => view.record!.bars[i]!)
+  const bars = Array.from(eventsInDates, i => view.record!.bars[i]!)
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
   const missing = await missingFactsOfField(cache, other!.ticker, other!.field)
   if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
-  return { code: 'context_never', events: inDates.length, bands: context!.bands.filter(band => entered.has(band)) }
+  return {
+    code: 'context_never',
+    events: eventsInDates.length,
+    bands: context!.bands.filter(band => entered.has(band)),
+  }
 }
 
 /** The bands that some events enter, in the order of the vocabulary. @param events their numbers */
@@ -98,8 +102,8 @@ function dayNearestTo(days: readonly Day[], from: Day, to: Day): Day {
   return days.reduce((nearest, day) => (distance(day) < distance(nearest) ? day : nearest))
 }
 
-/** What a ticker has too little of for a band of a field: bars or volumes. null if neither is the cause. */
-async function whatBandLacks(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
+/** The input that keeps a ticker from having a band of a field: too few bars, or no volumes. null: another cause. */
+async function missingInput(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
   const field = cache.field(name)
   if (isRuled(field)) return null
   const panel = await cache.panel(ticker, timeframe, [field])

@@ -187,7 +187,6 @@ function cachedSeriesReads(
   }
 }
 
-/** The key of a series in a map. */
 export function seriesKeyText({ ticker, timeframe }: SeriesName): string {
   return `${timeframe} ${ticker}`
 }

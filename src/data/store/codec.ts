@@ -129,8 +129,7 @@ export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]):
 const NO_RANK = -1
 
 /**
- * The chunks of the outcomes of bars: the close of each bar, and for each window the rank of the return that ended on
- * the bar.
+ * The chunks of the outcomes of bars: each bar's close, and by window the rank of the return that ended on the bar.
  * @param stored the stored chunks from number `firstChunk` on; their ranks before bar `since` are kept
  */
 export function encodeOutcomes(

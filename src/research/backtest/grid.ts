@@ -18,7 +18,7 @@ import { regression } from '../../core/statistics/robust.js'
 import { pbo } from '../../core/statistics/selection.js'
 import { deflatedSharpe, type SharpeSample, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../../core/statistics/verdict.js'
-import { inOrder } from '../../data/threads.js'
+import { runInOrder } from '../../data/threads.js'
 import { bestOf, type Choice, choiceOf, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
@@ -483,7 +483,7 @@ export async function runCells(
   const ms = (tasks.length * bars) / BARS_A_MS
   const work = { job: 'grid' as const, data: () => data, tasks, ms, here: runCell }
   const results: CellResult[] = []
-  for await (const result of inOrder(work, workers)) {
+  for await (const result of runInOrder(work, workers)) {
     results.push(result)
     step(() => `combination ${formatInteger(results.length)} of ${formatInteger(tasks.length)}`)
   }

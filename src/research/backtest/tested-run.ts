@@ -1,5 +1,5 @@
 import type { Step, Workers } from '../../core/source.js'
-import { inOrder } from '../../data/threads.js'
+import { runInOrder } from '../../data/threads.js'
 import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, type Runs, runsOf } from './draws.js'
 import type { Ready } from './members.js'
 import { entryTest, longestTradeBars } from './random-entry.js'
@@ -45,7 +45,7 @@ export async function testedRun(
   const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
   const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }
   const tested: TestedDraw[] = []
-  for await (const draw of inOrder(work, { threads: 1, cluster })) {
+  for await (const draw of runInOrder(work, { threads: 1, cluster })) {
     tested.push(draw)
     step(() => `trades  draw ${tested.length}/${DRAWS}`)
   }

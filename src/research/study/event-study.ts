@@ -20,7 +20,7 @@ import {
 } from '../../core/source.js'
 import { sum } from '../../core/statistics/moments.js'
 import { judgeTogether } from '../../core/statistics/verdict.js'
-import { canStartThreads, inOrder, SecondThread } from '../../data/threads.js'
+import { canStartThreads, runInOrder, SecondThread } from '../../data/threads.js'
 import { cellTrials, leastByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { bandPathOf, type ModelledEvent, modelledEvents, pathComputer } from './abnormal.js'
 import {
@@ -199,7 +199,7 @@ async function partsOf(
   const reserved = material.query.horizons.length
   const results =
     secondThread === null
-      ? inOrder(work, { threads: 1, cluster })
+      ? runInOrder(work, { threads: 1, cluster })
       : await secondThread.results(material, tasks, runHere, reserved)
   const all: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
   let done = 0

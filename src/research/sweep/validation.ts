@@ -3,7 +3,7 @@ import { formatDay } from '../../core/model/day.js'
 import type { Workers } from '../../core/source.js'
 import type { BarRange } from '../../core/statistics/folds.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
-import { inOrder } from '../../data/threads.js'
+import { runInOrder } from '../../data/threads.js'
 import { returnAfter } from '../study/signals.js'
 import { type CellOutcome, outcomeOf } from './best.js'
 import {
@@ -216,7 +216,7 @@ export async function* runCells(
   const work = { job: 'sweep' as const, data: () => data, tasks, ms, here }
   let next = 0
   let finished = 0
-  for await (const outcomes of inOrder(work, workers)) {
+  for await (const outcomes of runInOrder(work, workers)) {
     const { run } = tasks[next++]!
     yield { run, outcomes }
     // Cells from other threads are counted here.

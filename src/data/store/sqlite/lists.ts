@@ -105,7 +105,6 @@ interface ListRow {
   condition: string | null
 }
 
-/** The lists in an open file. */
 class SqliteLists implements Lists {
   readonly #db: Session
   readonly #now: () => number
@@ -396,7 +395,6 @@ export function openSqliteTrialsForReading(path: string): ReadTrials {
   return trialLog(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
-/** The trial log in an open file. */
 function trialLog(db: Session, now: () => number): Trials {
   return {
     async note(kind, trials) {
