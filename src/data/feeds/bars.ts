@@ -55,7 +55,7 @@ export class Collector {
   #lastRejectedRow = -1
   #isLarge = false
   readonly #file: string
-  readonly #positions: RowPositions
+  readonly positions: RowPositions
   readonly #tickers = new Map<string, GrowingBars>()
   readonly #rejections: Rejections
   readonly #warnings = new Map<WarningKind, Warning>()
@@ -64,22 +64,22 @@ export class Collector {
   constructor(file: string, positions: RowPositions, skipBadRows: boolean, maxBytes = MAX_BYTES_IN_MEMORY) {
     this.#file = file
     this.#maxBytes = maxBytes
-    this.#positions = positions
+    this.positions = positions
     this.#rejections = new Rejections(file, skipBadRows)
   }
 
-  /** The bars of a ticker so far; none for a new ticker. */
+  /** The bars of a ticker so far. A new ticker gets an empty entry. */
   barsOf(ticker: string): GrowingBars {
-    const known = this.#tickers.get(ticker)
-    if (known !== undefined) return known
+    const existing = this.#tickers.get(ticker)
+    if (existing !== undefined) return existing
     const bars = new GrowingBars(ticker, this.#spill)
     this.#tickers.set(ticker, bars)
     return bars
   }
 
   /**
-   * Adds a bar. An identical bar of the same day counts once; another one makes a bad row. Throws BadData for bars of
-   * several times of one day, which are intraday bars.
+   * Adds the bar of a row to those of its ticker. If the day has a bar already, an identical one makes a warning, and
+   * another one rejects the row. Throws BadData for bars of several times of one day, which are intraday bars.
    */
   add(bars: GrowingBars, bar: Bar, row: number): void {
     const bytesBefore = bars.bytes
@@ -87,7 +87,7 @@ export class Collector {
     this.#bytes += bars.bytes - bytesBefore
     if (this.#bytes > this.#maxBytes) this.#spillBars()
     if (earlier === null) return
-    const line = this.#positions.lineOf(earlier.row)
+    const line = this.positions.lineOf(earlier.row)
     if (earlier.isSame) {
       this.#warn('doubled', bars.ticker, bar.day, row, `the same bar as in line ${line}, taken once`)
       return
@@ -120,7 +120,7 @@ export class Collector {
 
   /** The position of a field in the current row. */
   positionOf(row: number, role: Role): FilePosition {
-    const { line, column } = this.#positions.describeRejected(row, { role, reason: '' })
+    const { line, column } = this.positions.describeRejected(row, { role, reason: '' })
     return { file: this.#file, line, column }
   }
 
@@ -128,12 +128,7 @@ export class Collector {
   reject(row: number, fault: Fault): void {
     if (row === this.#lastRejectedRow) return
     this.#lastRejectedRow = row
-    this.#rejections.add(() => this.#positions.describeRejected(row, fault))
-  }
-
-  /** Describes the current row as a rejected one without rejecting it. */
-  describeRejected(row: number, fault: Fault): Rejected {
-    return this.#positions.describeRejected(row, fault)
+    this.#rejections.add(() => this.positions.describeRejected(row, fault))
   }
 
   rejectAll(rows: readonly Rejected[]): void {
@@ -148,10 +143,10 @@ export class Collector {
 
   /** Adds a remark about the file, with the line of a row. */
   remark(what: Words, row: number): void {
-    this.remarks.add(what, `${this.#file}:${this.#positions.lineOf(row)}`)
+    this.remarks.add(what, `${this.#file}:${this.positions.lineOf(row)}`)
   }
 
-  /** The order of the days in the file; unsorted where it differs by ticker. */
+  /** The order of the days in the file: unsorted where it differs by ticker, ascending where no ticker has two bars. */
   get order(): Order {
     const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
     if (orders.size > 1) return 'unsorted'
@@ -159,8 +154,8 @@ export class Collector {
   }
 
   /**
-   * The clean columns; throws BadData for bad rows unless they are skipped, and if no row is good. Tickers in the
-   * temporary file are read from there on each use.
+   * Returns the sorted bars of each ticker, and the notes about the file. Throws BadData for bad rows unless they are
+   * skipped, and if no row is good. Bars in the temporary file are read from there on each use.
    * @param divisor prices in the file are divided by it, such as 10,000
    */
   finish(prices: Adjustment, divisor = 1): Collected {
@@ -185,10 +180,9 @@ export class Collector {
           if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DATED_DAY_BEFORE)
       reportOddities(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
     }
-    if (tickers.length === 0)
-      throw this.#untradedRows > 0
-        ? new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED_DAYS}`)
-        : onlyUnfinishedError(this.#file)
+    if (tickers.length === 0 && this.#untradedRows > 0)
+      throw new BadData({ file: this.#file }, `there are no bars in it: ${UNTRADED_DAYS}`)
+    if (tickers.length === 0) throw onlyUnfinishedError(this.#file)
     const warnings = ODDITIES.flatMap(kind => this.#warnings.get(kind) ?? [])
     const release = this.#isLarge ? closerOf(this.#spill) : null
     return {
@@ -206,7 +200,7 @@ export class Collector {
     const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
     this.#warnings.set(kind, warning)
     if (warning.count++ >= MAX_WARNINGS_SHOWN) return
-    const place = `${this.#file}:${this.#positions.lineOf(row)}`
+    const place = `${this.#file}:${this.positions.lineOf(row)}`
     warning.first.push({ ticker, date: formatDay(day), place, detail })
   }
 }

@@ -28,7 +28,7 @@ export interface Dialect extends Cut {
   header: string | null
   headerLine: number
   /** How many lines of text are above the header. */
-  above: number
+  linesAbove: number
   names: string[]
   /** The ticker of each column, where a second line of the header has them (yfinance); null for the date. */
   tickers: readonly (string | null)[] | null
@@ -46,29 +46,29 @@ interface Line {
 
 const MAX_SAMPLE_ROWS = 500
 
-/** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
-export function detectDialect(file: string, head: Buffer, whole: boolean, hints: CheckedHints): Dialect {
+/** The dialect of a text table, by its first bytes. Throws BadData for text that is no table, or has no rows. */
+export function detectDialect(file: string, head: Buffer, isWholeFile: boolean, hints: CheckedHints): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
-  const lines = linesOf(head, bom ? 3 : 0, eol, whole)
+  const lines = linesOf(head, bom ? 3 : 0, eol, isWholeFile)
   const separator = /^sep=(.)$/i.exec(lines[0]?.text ?? '')?.[1]
   if (separator !== undefined) lines.shift()
   if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
-  const above = lines.splice(0, countLinesAbove(lines)).length
+  const linesAbove = lines.splice(0, countLinesAbove(lines)).length
   const delimiter = hints.delimiter ?? separator ?? guessDelimiter(lines.map(line => line.text))
   const header = findHeader(file, lines, delimiter, hints)
-  const rows = lines.slice(header.lines)
+  const rows = lines.slice(header.lineCount)
   const samples = rows.slice(0, MAX_SAMPLE_ROWS).map(line => splitLine(line.text, delimiter))
   if (samples.length === 0) throw noRowsError(file, header)
   const texts = lines.map(line => line.text)
   return {
     bom,
     eol,
-    above,
+    linesAbove,
     crlf: head.includes('\r\n'),
     quoted: texts.some(text => text.includes('"')),
     delimiter,
-    header: header.lines === 0 ? null : texts.slice(0, header.lines).join('\n'),
+    header: header.lineCount === 0 ? null : texts.slice(0, header.lineCount).join('\n'),
     headerLine: lines[0]!.number,
     names: header.tickers === null ? addUnnamedColumn(header.names, samples) : header.names,
     tickers: header.tickers,
@@ -79,10 +79,7 @@ export function detectDialect(file: string, head: Buffer, whole: boolean, hints:
   }
 }
 
-/**
- * The lines that are not blank. A last line without a line end is dropped where the file goes on, unless it is the only one.
- * @param isWholeFile whether the head is the whole file
- */
+/** The lines that are not blank. A last line without an end may be cut off: it is dropped, unless it is the only one. */
 function linesOf(head: Buffer, start: number, eol: string, isWholeFile: boolean): Line[] {
   const lines: Line[] = []
   let number = 0
@@ -105,9 +102,9 @@ const MAX_LINES_ABOVE = 20
 /** The number of lines of text above a header of prices, such as a title; 0 where no such header follows. */
 function countLinesAbove(lines: readonly Line[]): number {
   const splitByEach = (line: Line) => DELIMITERS_TRIED.map(delimiter => splitLine(line.text, delimiter))
-  const isTable = (fields: readonly string[]) =>
+  const isHeaderOrRow = (fields: readonly string[]) =>
     fields.filter(isColumnName).length > 1 || fields.filter(isNumber).length > 1
-  if (lines.length === 0 || splitByEach(lines[0]!).some(isTable)) return 0
+  if (lines.length === 0 || splitByEach(lines[0]!).some(isHeaderOrRow)) return 0
   const hasPrices = (fields: readonly string[]) => PRICES.every(role => fields.some(name => isNameOfRole(name, [role])))
   const headerIndex = lines.slice(0, MAX_LINES_ABOVE + 1).findIndex(line => splitByEach(line).some(hasPrices))
   const isText = (line: Line) =>
@@ -119,19 +116,19 @@ function isNumber(field: string): boolean {
   return !isNullWord(field) && !Number.isNaN(readNumber(field))
 }
 
-function noRowsError(file: string, top: Header): BadData {
-  if (top.names.some(isColumnName)) return new BadData({ file }, 'the file has a header and no rows')
-  return new BadData({ file }, `the file has no table, only ${quoted(top.names.join(' '))}`)
+function noRowsError(file: string, { names }: Header): BadData {
+  if (names.some(isColumnName)) return new BadData({ file }, 'the file has a header and no rows')
+  return new BadData({ file }, `the file has no table, only ${quoted(names.join(' '))}`)
 }
 
 interface Header {
-  /** How many of the lines are header. */
-  lines: number
+  /** The number of lines that the header takes; 0 where the first line is a row of data. */
+  lineCount: number
   names: string[]
   tickers: Dialect['tickers']
 }
 
-/** Finds the header in the first lines: a hint, two or three lines of pandas, or one line; none above a row of data. */
+/** The header in the first lines: names from the user's hint, two or three lines of pandas, one line, or none. */
 function findHeader(file: string, lines: readonly Line[], delimiter: string, hints: CheckedHints): Header {
   const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
   const first = fieldsOf(0)
@@ -139,13 +136,14 @@ function findHeader(file: string, lines: readonly Line[], delimiter: string, hin
   const third = fieldsOf(2)
   const pandas = pandasHeader(first, second, third)
   if (hints.header !== undefined) {
-    const replaced = pandas?.lines ?? (isHeader(first, second) ? 1 : 0)
-    return { lines: replaced, names: splitLine(hints.header, ','), tickers: null }
+    const replacedLines = pandas?.lineCount ?? (isHeader(first, second) ? 1 : 0)
+    return { lineCount: replacedLines, names: splitLine(hints.header, ','), tickers: null }
   }
   if (pandas !== null) return pandas
   // Two numbers or more make a row of data; a header has names.
   const isRow = first.filter(isNumber).length >= 2
-  return { lines: isRow ? 0 : 1, names: isRow ? namesWithoutHeader(file, first) : first, tickers: null }
+  if (isRow) return { lineCount: 0, names: namesWithoutHeader(file, first), tickers: null }
+  return { lineCount: 1, names: first, tickers: null }
 }
 
 /** The texts that pandas writes before the names of prices and before tickers. */
@@ -161,8 +159,8 @@ function pandasHeader(first: readonly string[], second: readonly string[], third
   if (!PANDAS_CORNER.test(prices[0]!) || !PANDAS_CORNER.test(symbols[0]!)) return null
   const tickers = symbols.slice(1).map(parseTicker)
   if (tickers.includes(null)) return null
-  const isNamed = isNameOfRole(third[0] ?? '', ['date']) && third.slice(1).every(field => field === '')
-  return { lines: isNamed ? 3 : 2, names: ['Date', ...prices.slice(1)], tickers: [null, ...tickers] }
+  const hasDateLine = isNameOfRole(third[0] ?? '', ['date']) && third.slice(1).every(field => field === '')
+  return { lineCount: hasDateLine ? 3 : 2, names: ['Date', ...prices.slice(1)], tickers: [null, ...tickers] }
 }
 
 /** Whether names are those of prices and of yfinance's further columns. */
@@ -191,15 +189,15 @@ function isHeader(first: readonly string[], second: readonly string[]): boolean 
 function namesWithoutHeader(file: string, first: readonly string[]): string[] {
   const vendorNames = vendorOrder(first)
   if (vendorNames !== null) return [...vendorNames]
-  const dates = first.filter(startsWithDate).length
+  const dateCount = first.filter(startsWithDate).length
   const isTimed = isDate(first[0]) && /^\d{1,2}:\d{2}(:\d{2})?$/.test(first[1] ?? '')
   const usualNames = isTimed ? ['date', 'time', ...USUAL_ORDER.slice(1)] : USUAL_ORDER
   let names: readonly string[] = []
-  if (dates < 2 && isDate(first[0])) names = usualNames
-  else if (dates < 2 && isDate(first[1])) names = ['ticker', ...USUAL_ORDER]
-  // The last one, an adjusted close, may be missing.
-  const surplus = names.length - first.length
-  if (names.length > 0 && (surplus === 0 || surplus === 1)) return names.slice(0, first.length)
+  if (dateCount < 2 && isDate(first[0])) names = usualNames
+  else if (dateCount < 2 && isDate(first[1])) names = ['ticker', ...USUAL_ORDER]
+  // The last field, an adjusted close, may be missing.
+  const missingFields = names.length - first.length
+  if (names.length > 0 && (missingFields === 0 || missingFields === 1)) return names.slice(0, first.length)
   throw headerlessError(file, first)
 }
 
@@ -211,14 +209,16 @@ function isDate(text = ''): boolean {
   return !('unknown' in guess)
 }
 
-/** Adds an unnamed first column where R wrote names of rows: each row then has one field more than the header. */
+/**
+ * The names with an unnamed first column where R wrote names of rows: each row then has one field more than the header.
+ * Other names are returned unchanged.
+ */
 function addUnnamedColumn(names: string[], samples: readonly string[][]): string[] {
-  const [first] = samples
-  const isWider = samples.every(fields => fields.length === names.length + 1)
-  const date = names.findIndex(name => isNameOfRole(name, ['date']))
-  if (!isWider) return names
-  const isRowNameDate = date < 0 && !isFactName(names[0]!) && isDate(first![0])
-  const isDateShifted = date >= 0 && !isDate(first![date]) && isDate(first![date + 1])
+  if (samples.some(fields => fields.length !== names.length + 1)) return names
+  const first = samples[0]!
+  const dateColumn = names.findIndex(name => isNameOfRole(name, ['date']))
+  const isRowNameDate = dateColumn < 0 && !isFactName(names[0]!) && isDate(first[0])
+  const isDateShifted = dateColumn >= 0 && !isDate(first[dateColumn]) && isDate(first[dateColumn + 1])
   return isRowNameDate || isDateShifted ? ['', ...names] : names
 }
 
@@ -258,7 +258,7 @@ export function unknownDateFormatError(
   )
 }
 
-/** The refusal of Excel's serial numbers that may count from 1900 or from 1904. */
+/** The error for Excel's serial numbers that may count from 1900 or from 1904. */
 export function serialStartError(place: FilePosition, name: string, text: string): BadData {
   const dateAs = (format: DateFormat) => formatDay(new DateReader(format).read(text)!)
   const dates = `${dateAs('Excel serial 1904')} counted from 1904 or ${dateAs('Excel serial')} counted from 1900`

@@ -33,7 +33,7 @@ export function tableOfShape(file: string, root: unknown): JsonTable | null {
   return listTable(file, root, []) ?? (isMapping(root) ? nestedTable(file, root) : null)
 }
 
-/** The list of bars among the properties of an object, one for each of several tickers, or the object's own columns. */
+/** The bars in an object: lists among its properties, a list for each column, or itself as one bar; null for others. */
 function nestedTable(file: string, root: JsonObject): JsonTable | null {
   const symbol = symbolOf(root)
   const lists = listsIn(file, root, [])
@@ -83,7 +83,7 @@ export function otherTickersNote(
 
 const MAX_TICKERS_SHOWN = 10
 
-/** Lists under the names of their tickers, as one table. Throws BadData for invalid names. */
+/** Joins lists of bars, each under its ticker as a key, into one table. Throws BadData for a key that is no ticker. */
 export function joinLists(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
   const withoutTicker = lists.find(list => !hasTickerKey(list))
   if (withoutTicker !== undefined) {
@@ -93,21 +93,21 @@ export function joinLists(file: string, lists: readonly { key: string; table: Js
       `${keys}, and ${quoted(withoutTicker.key)} is not ${TICKER_SHAPE}; import them one by one`,
     )
   }
-  const rows = lists.flatMap(({ key, table }) => table.rows.map((cells, row) => ({ key, table, cells, row })))
+  const rowsOfAll = lists.flatMap(({ key, table }) => table.rows.map((cells, row) => ({ key, table, cells, row })))
   const roles = ROLES.filter(role => role === 'ticker' || lists.some(({ table }) => table.columns[role] !== undefined))
   return {
     format: lists[0]!.table.format,
     symbol: null,
     columns: Object.fromEntries(roles.map((role, column) => [role, column])),
-    rows: rows.map(({ key, table: { columns }, cells }) =>
+    rows: rowsOfAll.map(({ key, table: { columns }, cells }) =>
       roles.map(role => {
         if (role === 'ticker') return key
         const column = columns[role]
         return column === undefined ? undefined : cells[column]
       }),
     ),
-    pathOf(at, column) {
-      const { table, row } = rows[at]!
+    pathOf(index, column) {
+      const { table, row } = rowsOfAll[index]!
       return table.pathOf(row, column === undefined ? undefined : table.columns[roles[column]!])
     },
   }
@@ -164,15 +164,15 @@ function objectTable(file: string, list: readonly unknown[], path: Path): JsonTa
 const MIN_UNNAMED_COLUMNS = 6
 const HQCHART_ORDER = ['date', 'prevclose', 'open', 'high', 'low', 'close', 'volume', 'amount']
 
-/** The bars of a list of lists, whose order is known from a first list of names, a vendor or the project's own. */
-function arrayTable(file: string, list: readonly unknown[], at: Path): JsonTable | null {
+/** The bars of a list of lists, by names in the first list, a vendor's order or the usual one; null for short lists. */
+function arrayTable(file: string, list: readonly unknown[], path: Path): JsonTable | null {
   const first = list[0] as unknown[]
   const hasNames = first.every(name => typeof name === 'string') && barColumns(file, first) !== null
-  if (hasNames) return rowsTable(file, first as string[], list, at, 1)
-  if (at[0] === 'data' && first.length === HQCHART_ORDER.length) return rowsTable(file, HQCHART_ORDER, list, at)
+  if (hasNames) return rowsTable(file, first as string[], list, path, 1)
+  if (path[0] === 'data' && first.length === HQCHART_ORDER.length) return rowsTable(file, HQCHART_ORDER, list, path)
   if (first.length < MIN_UNNAMED_COLUMNS) return null
   const order = isCoinbaseOrder(list) ? COINBASE_ORDER : USUAL_ORDER.slice(0, first.length)
-  return rowsTable(file, vendorOrder(first.map(String)) ?? order, list, at)
+  return rowsTable(file, vendorOrder(first.map(String)) ?? order, list, path)
 }
 
 /** Coinbase writes the low before the high, and both before the open. */
@@ -184,11 +184,11 @@ function isCoinbaseOrder(list: readonly unknown[]): boolean {
   const isOrdered = rows.every(
     ([, low, high, open, close]) => low! <= Math.min(open!, close!) && high! >= Math.max(open!, close!),
   )
-  const isImpossible = rows.some(([, open, , low]) => low! > open!)
-  return isOrdered && isImpossible && rows.every(row => row.length === COINBASE_ORDER.length)
+  const isNotUsualOrder = rows.some(([, open, , low]) => low! > open!)
+  return isOrdered && isNotUsualOrder && rows.every(row => row.length === COINBASE_ORDER.length)
 }
 
-/** The bars of a list of lists, by the names of their columns; null if those are not the columns of bars. */
+/** The bars of a list of lists, after `skippedRows`, by the names of their columns; null if those are not of bars. */
 export function rowsTable(
   file: string,
   names: readonly string[],
@@ -218,10 +218,8 @@ export function rowsTable(
 /** The bars of an object with a list for each column; null for others. */
 function columnTable(file: string, root: JsonObject): JsonTable | null {
   const lists = Object.entries(root).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]))
-  const columns = barColumns(
-    file,
-    lists.map(([name]) => name),
-  )
+  const names = lists.map(([name]) => name)
+  const columns = barColumns(file, names)
   if (columns === null) return null
   const date = columns.date!
   return {
@@ -233,12 +231,12 @@ function columnTable(file: string, root: JsonObject): JsonTable | null {
   }
 }
 
-/** The columns of some names, null when they are not those of bars. */
+/** The column of each role, judged by names; null when a bar needs others. Throws BadData for tickers side by side. */
 export function barColumns(file: string, names: readonly string[]): Columns | null {
   if (names.length < 5 || names.length > MAX_FIELDS) return null
-  const { columns, parts } = layoutOf(file, 1, names)
-  if (parts.length > 0) {
-    const tickers = parts.map(({ ticker }) => ticker).join(', ')
+  const { columns, parallelTickers } = layoutOf(file, 1, names)
+  if (parallelTickers.length > 0) {
+    const tickers = parallelTickers.map(({ ticker }) => ticker).join(', ')
     throw new BadData({ file }, `has ${tickers} side by side; import one document for each ticker, or a CSV`)
   }
   return missingBarRoles(columns).length === 0 ? columns : null

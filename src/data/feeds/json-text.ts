@@ -21,7 +21,7 @@ export class JsonText {
   /** The last position found: its offset, its line, and the number of characters before it in the line. */
   #lastPosition = { offset: 0, line: 0, before: 0 }
 
-  /** Throws BadData at the first sign that JSON does not allow. */
+  /** Throws BadData for text that is not JSON, is nested too deep, or repeats a key in one object. */
   constructor(file: string, content: string) {
     this.#file = file
     this.content = content
@@ -55,8 +55,8 @@ export class JsonText {
 
   /** The line, from 1, of the value at a path. Only a text of several lines is parsed for it. */
   lineOf(path: Path): number {
-    const [, second] = this.#lineStarts
-    return second === undefined || this.content.trimEnd().length < second ? 1 : this.locate(path).line
+    const secondLineStart = this.#lineStarts[1] ?? Number.POSITIVE_INFINITY
+    return this.content.trimEnd().length < secondLineStart ? 1 : this.locate(path).line
   }
 
   /**
@@ -65,15 +65,15 @@ export class JsonText {
    */
   locate(path: Path, atKey = false): { line: number; column: number } {
     const start = this.#documentStarts[this.isOneDocumentPerLine ? Number(path[0]) : 0]!
-    const rest = this.isOneDocumentPerLine ? path.slice(1) : path
+    const pathInDocument = this.isOneDocumentPerLine ? path.slice(1) : path
     const tree = this.#tree(start)
     let node = tree
-    for (let length = rest.length; length > 0; length--) {
-      node = tree && findNodeAtLocation(tree, [...rest.slice(0, length)])
+    for (let length = pathInDocument.length; length > 0; length--) {
+      node = tree && findNodeAtLocation(tree, [...pathInDocument.slice(0, length)])
       if (node !== undefined) break
     }
-    const located = atKey && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
-    return this.positionAt(start + (located?.offset ?? 0))
+    const keyOrValue = atKey && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
+    return this.positionAt(start + (keyOrValue?.offset ?? 0))
   }
 
   /** Line and column, from 1, of an offset in the text. */
@@ -85,7 +85,7 @@ export class JsonText {
       if (this.#lineStarts[middle]! <= offset) low = middle
       else high = middle
     }
-    // Bad rows are located one after the other, and all may be in one line.
+    // Characters are counted from the last position found in the same line: one line may have thousands of bad rows.
     const { offset: last, line, before } = this.#lastPosition
     const isLaterInLine = line === low && last <= offset
     const from = isLaterInLine ? last : this.#lineStarts[low]!
@@ -123,8 +123,8 @@ export class JsonText {
     parse(text, errors, { disallowComments: true, allowEmptyContent: false })
     const { offset, length } = errors[0] ?? { offset: 0, length: 0 }
     const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
-    const isOver = offset >= text.trimEnd().length
-    const what = isOver ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
+    const isAtEnd = offset >= text.trimEnd().length
+    const what = isAtEnd ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
     return this.#error(start + offset, what)
   }
 
@@ -187,16 +187,16 @@ const COLON_AFTER_KEY = /\s*:/y
 
 /** The first repeated key of an object, and its offset; the text is valid JSON. */
 function repeatedKey(text: string): { key: string; offset: number } | null {
-  // The keys of each object that is open; none for a list.
-  const openBrackets: (Set<string> | null)[] = []
+  // For each bracket that is open the keys so far of its object; null for a list.
+  const keysByBracket: (Set<string> | null)[] = []
   for (let i = 0; i < text.length; i++) {
     const sign = text[i]
-    if (sign === '{') openBrackets.push(new Set())
-    else if (sign === '[') openBrackets.push(null)
-    else if (sign === '}' || sign === ']') openBrackets.pop()
+    if (sign === '{') keysByBracket.push(new Set())
+    else if (sign === '[') keysByBracket.push(null)
+    else if (sign === '}' || sign === ']') keysByBracket.pop()
     else if (sign === '"') {
       const end = endOfString(text, i)
-      const keys = openBrackets.at(-1)
+      const keys = keysByBracket.at(-1)
       COLON_AFTER_KEY.lastIndex = end + 1
       if (keys != null && COLON_AFTER_KEY.test(text)) {
         const raw = text.slice(i + 1, end)
@@ -214,9 +214,10 @@ function repeatedKey(text: string): { key: string; offset: number } | null {
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   for (; end >= 0; end = text.indexOf('"', end + 1)) {
-    let before = end
-    while (text[before - 1] === '\\') before--
-    if ((end - before) % 2 === 0) break
+    let backslashStart = end
+    while (text[backslashStart - 1] === '\\') backslashStart--
+    const isEscaped = (end - backslashStart) % 2 === 1
+    if (!isEscaped) break
   }
   return end
 }

@@ -31,6 +31,7 @@ export async function readJson(source: Source, options: ReadOptions): Promise<Re
   return readFactsJson(source, text, options) ?? readBarsJson(source, text, options)
 }
 
+/** Reads the bars of a document. Throws BadData where it has none, and for a bad row unless such rows are skipped. */
 async function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Promise<ReadResult> {
   const hints = parseHints(options.hints)
   const { file, compression, encoding } = source
@@ -42,6 +43,7 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
   const format = hints.dateFormat ?? dateFormatOf({ file }, dateTexts)
   const ticker = fixedTicker(source, table, options)
   const collector = new Collector(file, rowPositions(text, table, ticker, dateTexts), options.skipBadRows ?? false)
+  // `visitRows` puts the fields of each row in the order of ROLES.
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
   if (ticker !== null) delete columns.ticker
   if (dateTexts[0]?.time === undefined) delete columns.time
@@ -77,16 +79,16 @@ async function readBarsJson(source: Source, text: JsonText, options: ReadOptions
 
 /** Calls `rows.visit` for each row of a table, with its fields in the order of ROLES. */
 function visitRows(table: JsonTable, dateTexts: readonly DateCell[], rows: PriceRows): void {
-  const columnOfRole = ROLES.map(role => table.columns[role] ?? -1)
+  const columns = ROLES.map(role => table.columns[role])
   const dateField = ROLES.indexOf('date')
   const timeField = ROLES.indexOf('time')
   const row = new Row()
-  for (const [line, cells] of table.rows.entries()) {
-    const fields = columnOfRole.map(column => asText(cells[column]))
-    const { date, time } = dateTexts[line]!
+  for (const [index, cells] of table.rows.entries()) {
+    const fields = columns.map(column => (column === undefined ? '' : asText(cells[column])))
+    const { date, time } = dateTexts[index]!
     fields[dateField] = date
     if (time !== undefined) fields[timeField] = time
-    row.line = line
+    row.line = index
     row.fill(fields)
     rows.visit(row)
   }
@@ -170,7 +172,8 @@ function rowPositions(
 
 /** Finds the bars in a document; if there are none, throws BadData that says what it is. */
 function tableIn(file: string, root: unknown): JsonTable {
-  const table = (isMapping(root) ? vendorTable(file, root) : null) ?? tableOfShape(file, root)
+  const ofVendor = isMapping(root) ? vendorTable(file, root) : null
+  const table = ofVendor ?? tableOfShape(file, root)
   if (table === null) throw unreadableJsonError(file, root)
   return isMapping(root) ? { ...table, remarks: { ...table.remarks, ...pagesNote(root) } } : table
 }
@@ -260,7 +263,10 @@ function alphaTable(file: string, root: JsonObject, series: string): JsonTable {
     symbol: typeof symbol === 'string' ? symbol : null,
     columns,
     rows: bars.map(([date, bar]) => [date, ...names.slice(1).map(name => bar[name])]),
-    pathOf: (row, column = 0) => [series, bars[row]![0], ...(column === 0 ? [] : [names[column]!])],
+    pathOf: (row, column = 0) => {
+      const [date] = bars[row]!
+      return column === 0 ? [series, date] : [series, date, names[column]!]
+    },
     dateIsKey: true,
   }
 }
@@ -270,25 +276,25 @@ function alphaTable(file: string, root: JsonObject, series: string): JsonTable {
  * are still being traded, and left out. Null where there is no list of bars.
  */
 function krakenTable(file: string, result: JsonObject): JsonTable | null {
-  const [pairEntry] = Object.entries(result).filter(([, list]) => Array.isArray(list))
-  if (pairEntry === undefined) return null
-  const [pair, list] = pairEntry as [string, unknown[]]
-  const table = listTable(file, list, ['result', pair])
+  const pair = Object.keys(result).find(key => Array.isArray(result[key]))
+  if (pair === undefined) return null
+  const candles = result[pair] as unknown[]
+  const table = listTable(file, candles, ['result', pair])
   if (table === null) return null
   const { last } = result
-  const finishedCount =
-    typeof last === 'number' ? list.findLastIndex(row => Array.isArray(row) && row[0] <= last) + 1 : list.length
+  let finishedCount = candles.length
+  if (typeof last === 'number')
+    finishedCount = candles.findLastIndex(candle => Array.isArray(candle) && candle[0] <= last) + 1
   if (finishedCount === 0) throw onlyUnfinishedError(file)
-  const remarks =
-    finishedCount < list.length ? { unfinished: `the last of ${list.length} candles, which is left out` } : {}
+  const isLastLeftOut = finishedCount < candles.length
+  const remarks = isLastLeftOut ? { unfinished: `the last of ${candles.length} candles, which is left out` } : {}
   return { ...table, symbol: pair, rows: table.rows.slice(0, finishedCount), remarks }
 }
 
 /** The bars of Nasdaq Data Link, once Quandl: rows, and a list of their columns. @param key that of `data` in the document */
 function dataLinkTable(file: string, key: string, data: JsonObject): JsonTable {
-  const names =
-    data.column_names ??
-    (Array.isArray(data.columns) ? data.columns.map(column => (isMapping(column) ? column.name : column)) : undefined)
+  let names = data.column_names
+  if (Array.isArray(data.columns)) names ??= data.columns.map(column => (isMapping(column) ? column.name : column))
   const { column_names, data: rows } = parseShape(file, Dataset, { ...data, column_names: names }, DATA_LINK, [key])
   const table = rowsTable(file, column_names, rows, [key, 'data'])
   if (table === null)

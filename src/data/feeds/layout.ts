@@ -24,8 +24,8 @@ export interface Layout {
   columns: Columns
   /** A ticker that the header itself names (`AAPL.Open`). */
   ticker: string | null
-  /** Several tickers side by side, which share the date; empty where there is one column for each role. */
-  parts: readonly { ticker: string; columns: Columns }[]
+  /** Tickers with columns of their own side by side, which share the date; empty where each role has one column. */
+  parallelTickers: readonly { ticker: string; columns: Columns }[]
 }
 
 /** Orders of the columns in which vendors give bars without a header: their names, the first a time since 1970. */
@@ -51,10 +51,12 @@ export function vendorOrder(row: readonly string[]): readonly string[] | null {
   return format === 'kraken' && !/^\d+$/.test(row.at(-1)!) ? null : names
 }
 
-/** Throws BadData unless the first bar closes a day after it opens. Times are epochs in milli- or microseconds. */
+/** Throws BadData unless the first bar closes a day after it opens: epochs in milli- or microseconds, or missing. */
 export function refuseNonDailyBars(file: string, names: readonly string[], first: readonly string[]): void {
-  const [openTime, closeTime] = ['opentime', 'closetime'].map(name => Number(first[names.map(plainName).indexOf(name)]))
-  const minutes = ((closeTime! - openTime!) * (openTime! > 1e14 ? 1e-6 : 1e-3)) / 60
+  const plainNames = names.map(plainName)
+  const openTime = Number(first[plainNames.indexOf('opentime')])
+  const closeTime = Number(first[plainNames.indexOf('closetime')])
+  const minutes = ((closeTime - openTime) * (openTime > 1e14 ? 1e-6 : 1e-3)) / 60
   if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return
   const span = minutes > 24 * 60 ? `${Math.round(minutes / 24 / 60)} days` : `${Math.round(minutes)} minutes`
   throw new BadData({ file }, `these are bars of ${span}; only daily bars are imported`)
@@ -83,10 +85,11 @@ export function layoutOf(
   if (byTicker !== null && tickers.length > 1) {
     const columnsOf = (ticker: string): Columns =>
       layoutOf(file, line, namesForTicker(byTicker, ticker), first, null).columns
-    const parts = tickers.map(ticker => ({ ticker, columns: columnsOf(ticker) }))
-    const completeParts = parts.filter(({ columns }) => missingBarRoles(columns).length === 0)
-    const columns = completeParts[0]?.columns ?? {}
-    return { format: formatByTicker(header, byTicker), names: header, columns, ticker: null, parts: completeParts }
+    const parallelTickers = tickers
+      .map(ticker => ({ ticker, columns: columnsOf(ticker) }))
+      .filter(({ columns }) => missingBarRoles(columns).length === 0)
+    const columns = parallelTickers[0]?.columns ?? {}
+    return { format: formatByTicker(header, byTicker), names: header, columns, ticker: null, parallelTickers }
   }
   const namesWithoutTicker = byTicker?.names ?? header
   const plainNames = namesWithoutTicker.map(plainName)
@@ -95,12 +98,8 @@ export function layoutOf(
   for (const role of ROLES) {
     const spelling = COLUMN_NAMES[role].find(text => plainNames.includes(text) || namesWithoutUnit.includes(text))
     if (spelling === undefined) continue
-    columns[role] = indexOfName(
-      { file, line },
-      header,
-      plainNames.includes(spelling) ? plainNames : namesWithoutUnit,
-      spelling,
-    )
+    const names = plainNames.includes(spelling) ? plainNames : namesWithoutUnit
+    columns[role] = indexOfName({ file, line }, header, names, spelling)
   }
   if (columns.date === undefined && plainNames[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
@@ -109,7 +108,7 @@ export function layoutOf(
   const tickerColumn = columns.ticker ?? plainNames.findIndex((name, i) => isTickerColumn(name, first?.[i]))
   if (tickerColumn >= 0) columns.ticker = tickerColumn
   const format = byTicker === null ? formatOf(header, plainNames) : formatByTicker(header, byTicker)
-  return { format, names: header, columns, ticker: tickers[0] ?? null, parts: [] }
+  return { format, names: header, columns, ticker: tickers[0] ?? null, parallelTickers: [] }
 }
 
 /** The names of the columns, with a name of no role for the columns of other tickers. */
@@ -117,7 +116,7 @@ function namesForTicker({ tickers, names }: ByTicker, ticker: string): string[] 
   return names.map((name, i) => (tickers[i] === null || tickers[i] === ticker ? name : OTHER_TICKERS_COLUMN))
 }
 
-/** The format of a header whose names have tickers. In yfinance's they are on a line of their own. */
+/** The format of a header with tickers. yfinance has them on a second line, so that its names need no splitting. */
 function formatByTicker(header: readonly string[], { names }: ByTicker): Format {
   if (names === header) return 'yfinance'
   return header.some(name => /\.open$/i.test(name)) ? 'quantmod' : 'csv'
@@ -169,17 +168,17 @@ function tickersInNames(header: readonly string[]): ByTicker | null {
   const names = header.map(plainName)
   if (PRICES.every(role => COLUMN_NAMES[role].some(text => names.includes(text)))) return null
   const splitNames = header.map(splitTickerName)
-  const tickers = splitNames.map(found => found?.ticker ?? null)
+  const tickers = splitNames.map(split => split?.ticker ?? null)
   const isComplete = (ticker: string) =>
-    PRICES.every(role => splitNames.some(found => found?.ticker === ticker && plainName(found.name) === role))
+    PRICES.every(role => splitNames.some(split => split?.ticker === ticker && plainName(split.name) === role))
   const completeTickers = new Set(tickers.filter(ticker => ticker !== null && isComplete(ticker)))
   if (completeTickers.size === 0) return null
   // A single word before all prices may be something else, unless a point follows it.
-  if (completeTickers.size === 1 && !splitNames.some(found => found?.isSure)) return null
+  if (completeTickers.size === 1 && !splitNames.some(split => split?.isSure)) return null
   return {
     tickers: tickers.map(ticker => (ticker !== null && completeTickers.has(ticker) ? ticker : null)),
-    names: splitNames.map((found, i) =>
-      found !== null && completeTickers.has(found.ticker) ? found.name : header[i]!,
+    names: splitNames.map((split, i) =>
+      split !== null && completeTickers.has(split.ticker) ? split.name : header[i]!,
     ),
   }
 }
@@ -207,8 +206,8 @@ export function indexOfName(
   wanted: string,
 ): number {
   const first = names.indexOf(wanted)
-  const second = first < 0 ? -1 : names.indexOf(wanted, first + 1)
-  if (second < 0) return first
+  const second = names.indexOf(wanted, first + 1)
+  if (first === second || second < 0) return first
   const repeated = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
   throw new BadData(place, `${repeated} have the same name; take one of them out`)
 }
@@ -246,34 +245,33 @@ export function parseTickerOption(text: string | undefined): string | null {
 /**
  * The ticker of a file whose rows name none, and a remark where its name also has an exchange. Throws BadData if there
  * is none.
- * @param ownSymbol the symbol in the document itself; it is preferred to the file's name
- * @param symbol a likely ticker, for the suggested command
+ * @param documentSymbol the symbol in the document; it is preferred to the file's name
+ * @param suggestion a likely ticker, for the suggested command
  */
 export function tickerOfFile(
   { file, entry }: Source,
-  ownSymbol: string | null,
+  documentSymbol: string | null,
   format: Format,
-  symbol?: string,
+  suggestion?: string,
 ): { ticker: string; remark: string | null } {
-  if (ownSymbol !== null) return { ticker: tickerOfSymbol(file, ownSymbol), remark: null }
+  if (documentSymbol !== null) return { ticker: tickerOfSymbol(file, documentSymbol), remark: null }
   const withRemedy = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
   const advice = sentence`give it with ${parameter('ticker')}`
   if (file === '-') {
     const reason = sentence`standard input has no name that gives the ticker; ${advice}`
-    throw new BadData({ file }, reason, withRemedy(symbol ?? 'AAPL'))
+    throw new BadData({ file }, reason, withRemedy(suggestion ?? 'AAPL'))
   }
   const names = [entry, basename(file)].filter(name => name !== null).map(withoutExtensions)
   for (const name of names) {
-    const inName = symbolInName(name, format)
-    const ticker = inName === null ? null : parseTicker(inName.symbol)
-    if (inName === null || ticker === null) continue
-    const { exchange } = inName
+    const { symbol: symbolOfName, exchange } = symbolInName(name, format) ?? {}
+    const ticker = parseTicker(symbolOfName ?? '')
+    if (ticker === null) continue
     const remark = `the ticker ${ticker} is from the name of the file, in which ${exchange} is the exchange`
     return { ticker, remark: exchange === undefined ? null : remark }
   }
   const name = names.at(-1)!
   const reason = `no column names the ticker, and the file's name (${name}) is no ticker`
-  throw new BadData({ file }, sentence`${reason}; ${advice}`, withRemedy(symbol ?? likelySymbol(name)))
+  throw new BadData({ file }, sentence`${reason}; ${advice}`, withRemedy(suggestion ?? likelySymbol(name)))
 }
 
 /** A likely ticker in the name of a file, for the suggested command; AAPL where there is none. */

@@ -22,8 +22,8 @@ import {
 export interface PricePlan {
   format: Format
   columns: Columns
-  /** Several tickers in parallel columns; `columns` and `ticker` are those of the first. */
-  parts?: readonly { ticker: string; columns: Columns }[]
+  /** Tickers side by side, with columns of their own; `columns` and `ticker` are those of the first. */
+  parallelTickers?: readonly { ticker: string; columns: Columns }[]
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
   dates: DateReader
@@ -76,16 +76,16 @@ export class PriceRows {
   /** Rows of text that may be the end of the file. */
   #textRows: Rejected[] = []
 
-  /** Readers of the other tickers in parallel columns. */
-  readonly #otherParts: readonly PriceRows[]
-  readonly #isPart: boolean
+  /** Readers of the other tickers, where several are side by side; whether this reads one of several. */
+  readonly #otherTickers: readonly PriceRows[]
+  readonly #isParallel: boolean
 
-  constructor(plan: PricePlan, collector: Collector, isPart = (plan.parts ?? []).length > 0) {
+  constructor(plan: PricePlan, collector: Collector, isParallel = (plan.parallelTickers ?? []).length > 0) {
     this.#plan = plan
-    this.#isPart = isPart
-    this.#otherParts = (plan.parts ?? [])
+    this.#isParallel = isParallel
+    this.#otherTickers = (plan.parallelTickers ?? [])
       .slice(1)
-      .map(part => new PriceRows({ ...plan, ...part, parts: [] }, collector, true))
+      .map(tickerAndColumns => new PriceRows({ ...plan, ...tickerAndColumns, parallelTickers: [] }, collector, true))
     this.#collector = collector
     this.#lastFinishedDay = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
     this.#unknownVolumeText = plan.format === 'investing' ? '-' : ''
@@ -101,20 +101,20 @@ export class PriceRows {
   /** Adds the bars of a row to the collector, or rejects the row. @param rowFault the fault of an incomplete row */
   visit(row: Row, rowFault: RowFault | null = null): void {
     if (rowFault !== null && this.#isOnlyText(row)) {
-      this.#textRows.push(this.#collector.describeRejected(row.line, { role: 'close', ...rowFault }))
+      this.#textRows.push(this.#collector.positions.describeRejected(row.line, { role: 'close', ...rowFault }))
       return
     }
     if (this.#textRows.length > 0) this.#rejectTextRows()
     this.#collector.rows++
     let fault = this.#addBar(row, rowFault)
-    for (const part of this.#otherParts) {
-      const otherFault = part.#addBar(row, rowFault)
+    for (const reader of this.#otherTickers) {
+      const otherFault = reader.#addBar(row, rowFault)
       fault ??= otherFault
     }
     if (fault !== null) this.#collector.reject(row.line, fault)
   }
 
-  /** Adds the bar of a row, or leaves it out where it may be missing, and returns null. Returns the fault of a bad row. */
+  /** Adds the bar of a row, or skips an unfinished or untraded day. Returns the fault of a bad row, otherwise null. */
   #addBar(row: Row, rowFault: RowFault | null): Fault | null {
     let fault = this.#findFaultBeforeReading(row, rowFault)
     if (fault === null && !this.#readBar(row)) fault = this.#explainFault(row)
@@ -127,12 +127,12 @@ export class PriceRows {
       return null
     }
     if (rowFault === null && this.#isUntraded(row)) {
-      if (this.#isPart) this.#collector.remarks.add(NO_BAR_FOR_TICKER, this.#plan.ticker!)
+      if (this.#isParallel) this.#collector.remarks.add(NO_BAR_FOR_TICKER, this.#plan.ticker!)
       else this.#collector.skipUntraded(row.line)
       return null
     }
-    // In parallel columns the role alone does not say which column is at fault.
-    return this.#isPart ? { field: this.#plan.columns[fault.role]!, ...fault } : fault
+    // With tickers side by side, the role alone does not say which column is at fault.
+    return this.#isParallel ? { field: this.#plan.columns[fault.role]!, ...fault } : fault
   }
 
   /** Ends the file: remarks that rows of text at its end were left out as a footer. */

@@ -245,14 +245,17 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
 const MAX_UNREAD_SHOWN = 20
 
 /** How a table is written and read, in words by topic, such as `columns` and `dates`. */
-function describeTable(table: TextTable, { columns, names, parts }: Layout, plan: PricePlan): Record<string, string> {
+function describeTable(table: TextTable, layout: Layout, plan: PricePlan): Record<string, string> {
+  const { columns, names, parallelTickers } = layout
   const columnsRead = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
-  const indexesRead = new Set([{ columns }, ...parts].flatMap(({ columns }) => Object.values(columns)))
+  const indexesRead = new Set(
+    [{ columns }, ...parallelTickers].flatMap(layoutPart => Object.values(layoutPart.columns)),
+  )
   const namesUnread = new Set(names.flatMap((name, i) => (name === '' || indexesRead.has(i) ? [] : [name.trim()])))
   const topics: Record<string, string> = {}
-  if (parts.length > 0) topics['side by side'] = counted(parts.length, 'ticker')
+  if (parallelTickers.length > 0) topics['side by side'] = counted(parallelTickers.length, 'ticker')
   topics.columns = columnsRead.join(', ')
   if (namesUnread.size > 0) topics['columns not read'] = shownNames([...namesUnread], MAX_UNREAD_SHOWN)
   topics.dates = plan.dates.format
@@ -262,18 +265,18 @@ function describeTable(table: TextTable, { columns, names, parts }: Layout, plan
 /** Decides how to read every row of a table, from the first rows and the user's hints. */
 async function planTable(table: TextTable, layout: Layout) {
   const { dialect, options } = table
-  const { columns, parts } = layout
+  const { columns, parallelTickers } = layout
   const tickerHint = parseTickerOption(options.ticker)
-  const [firstPart, secondPart] = parts
-  if (tickerHint !== null && firstPart !== undefined && secondPart !== undefined)
-    throw severalTickersError(table.top, options.ticker!, firstPart.ticker, secondPart.ticker)
-  const columnsByPart = parts.length > 0 ? parts.map(part => part.columns) : [columns]
-  const isAdjusted = columnsByPart.every(({ adj_close }) => adj_close !== undefined)
-  const indexesOf = (...roles: Role[]) => columnsByPart.flatMap(part => roles.flatMap(role => part[role] ?? []))
+  const [first, second] = parallelTickers
+  if (tickerHint !== null && first !== undefined && second !== undefined)
+    throw severalTickersError(table.top, options.ticker!, first.ticker, second.ticker)
+  const columnsByTicker = first === undefined ? [columns] : parallelTickers.map(ticker => ticker.columns)
+  const isAdjusted = columnsByTicker.every(({ adj_close }) => adj_close !== undefined)
+  const indexesOf = (...roles: Role[]) => columnsByTicker.flatMap(ofRole => roles.flatMap(role => ofRole[role] ?? []))
   const dates = await table.dateReader({ name: 'date', index: columns.date! })
   const remarks: Words[] = []
-  let ticker = tickerHint ?? firstPart?.ticker ?? null
-  if (tickerHint === null && columns.ticker !== undefined) refuseSymbolNoTicker(table, columns.ticker)
+  let ticker = tickerHint ?? first?.ticker ?? null
+  if (tickerHint === null && columns.ticker !== undefined) refuseInvalidTickerColumn(table, columns.ticker)
   else if (ticker === null) ticker = tickerOfAllRows(table, layout, remarks)
   const firstDate = dialect.samples[0]![columns.date!] ?? ''
   const day = dates.format.startsWith('Excel') ? dates.read(firstDate) : null
@@ -281,7 +284,7 @@ async function planTable(table: TextTable, layout: Layout) {
   return {
     format: layout.format,
     columns,
-    parts,
+    parallelTickers,
     ticker,
     dates,
     remarks,
@@ -310,9 +313,9 @@ const NAMES_WITHOUT_SYMBOL =
 /** The name and text of an unread column whose first rows all have one text that may be the ticker; null if none. */
 function symbolInUnreadColumn(
   { dialect }: TextTable,
-  { names, columns, ticker, parts }: Layout,
+  { names, columns, ticker, parallelTickers }: Layout,
 ): { name: string; value: string } | null {
-  if (ticker !== null || parts.length > 0 || dialect.header === null) return null
+  if (ticker !== null || parallelTickers.length > 0 || dialect.header === null) return null
   const indexesRead = new Set(Object.values(columns))
   for (const [i, name] of names.entries()) {
     const value = dialect.samples[0]![i] ?? ''
@@ -323,30 +326,30 @@ function symbolInUnreadColumn(
   return null
 }
 
-/** Throws BadData where the first rows have one symbol, and it is no ticker, such as BTC/USD. */
-function refuseSymbolNoTicker({ file, dialect, options }: TextTable, column: number): void {
+/** Throws BadData where the first rows have one symbol that is no ticker, such as BTC/USD, and suggests a ticker. */
+function refuseInvalidTickerColumn({ file, dialect, options }: TextTable, column: number): void {
   const symbols = new Set(dialect.samples.map(fields => fields[column] ?? ''))
   const [symbol = ''] = symbols
-  const ticker = symbol
+  const suggestion = symbol
     .replace(/[^A-Za-z0-9.^=-]/g, '')
     .slice(0, 16)
     .toUpperCase()
-  if (symbols.size > 1 || ticker === '' || parseTicker(symbol) !== null || options.skipBadRows) return
+  if (symbols.size > 1 || suggestion === '' || parseTicker(symbol) !== null || options.skipBadRows) return
   const position = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
-  const reason = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', ticker)}`
-  throw new BadData(position, reason, { remedy: remedy('import', [file], { ticker }, true) })
+  const reason = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', suggestion)}`
+  throw new BadData(position, reason, { remedy: remedy('import', [file], { ticker: suggestion }, true) })
 }
 
 /**
  * The column of volume. If the first rows have only zeros there, it is the first other column with a name for volume and
  * a number above 0. MetaTrader's files, for example, count ticks.
  */
-function tradedVolume({ columns, names }: Layout, samples: readonly string[][]): number | undefined {
+function tradedVolumeColumn({ columns, names }: Layout, samples: readonly string[][]): number | undefined {
   const isTraded = (column: number) => samples.some(fields => /[1-9]/.test(fields[column] ?? ''))
   const { volume } = columns
   if (volume === undefined || isTraded(volume)) return volume
-  const other = names.findIndex((name, i) => isNameOfRole(name, ['volume']) && isTraded(i))
-  return other === -1 ? volume : other
+  const otherVolume = names.findIndex((name, i) => isNameOfRole(name, ['volume']) && isTraded(i))
+  return otherVolume === -1 ? volume : otherVolume
 }
 
 /** The meaning of a table's columns; null when they are not those of daily bars. Throws BadData for bars of another span. */
@@ -356,7 +359,7 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
   const byTicker = tickers === null ? undefined : { tickers, names }
   const layout = layoutOf(file, headerLine, names, samples[0], byTicker)
   if (missingBarRoles(layout.columns).length > 0) return null
-  const volume = tradedVolume(layout, samples)
+  const volume = tradedVolumeColumn(layout, samples)
   if (volume !== undefined) layout.columns.volume = volume
   if (layout.format === 'binance') refuseNonDailyBars(file, layout.names, samples[0]!)
   const isLean = header === null && samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))

@@ -11,7 +11,7 @@ const IMPORT_INSTEAD = `import the company facts of the SEC, or ${describeOwnTab
 const FACT_NAMES =
   /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
 
-/** The error for a table whose header lacks columns of daily bars. */
+/** The error for a table that is neither daily bars nor facts of a known layout: says what it looks like. */
 export function unknownLayoutError(file: string, line: number, layout: Layout, samples: readonly string[][]): BadData {
   const columnsShown = `its columns are ${shownNames(layout.names)}`
   const missing = missingBarRoles(layout.columns).join(', ')
@@ -20,15 +20,15 @@ export function unknownLayoutError(file: string, line: number, layout: Layout, s
   const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
   if (isRow) {
     const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
-    const give = sentence`${what}; give the names of the columns with ${parameter('header')}`
-    return new BadData({ file, line }, give, headerRemedy)
+    const advice = sentence`give the names of the columns with ${parameter('header')}`
+    return new BadData({ file, line }, sentence`${what}; ${advice}`, headerRemedy)
   }
-  const facts = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
-  if (header === null && facts.length < 2 && hasOnePriceADay(layout, samples)) {
+  const factNames = layout.names.filter(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
+  if (header === null && factNames.length < 2 && hasOnePriceADay(layout, samples)) {
     const what = 'daily bars need open, high, low and close; this file has only one price a day'
     return new BadData({ file, line }, `${what} (${columnsShown})`)
   }
-  if (facts.length > 0) {
+  if (factNames.length > 0) {
     const kinds = FACT_KINDS.map(describeOwnTable).join('; ')
     return new BadData(
       { file, line },
@@ -118,13 +118,13 @@ export function headerlessError(file: string, fields: readonly string[]): BadDat
     return errorOf(
       'these are LEAN bars of minutes or seconds (time in milliseconds of a day); only daily bars are imported',
     )
-  const own = 'date,open,high,low,close,volume'
-  const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
+  const usualOrder = 'date,open,high,low,close,volume'
+  const what = `the first line (${shownNames(fields)}) is neither a header nor a row of ${usualOrder}`
   const header = likelyHeader([[...fields]])
   const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
   return new BadData(
     { file, line: 1 },
-    sentence`${found}; give the names of the columns with ${parameter('header')}`,
+    sentence`${what}; give the names of the columns with ${parameter('header')}`,
     headerRemedy,
   )
 }
@@ -176,8 +176,8 @@ export function unreadableJsonError(file: string, root: unknown): BadData {
   const text = Array.isArray(value) ? value[0] : value
   if (typeof text === 'string' && text !== '')
     return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${quoted(text)}`)
-  const found = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`
-  return new BadData({ file }, `no daily bars are found in this JSON${found}`)
+  const keysShown = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`
+  return new BadData({ file }, `no daily bars are found in this JSON${keysShown}`)
 }
 
 /** The error for a file whose only bar is not finished. */
@@ -262,8 +262,8 @@ export class Rejections {
     if (first === undefined) throw new BadData({ file: this.#file }, 'there are no rows in it')
     const place = { file: this.#file, line: first.line, column: first.column }
     if (this.#badRows === rows) {
-      const all = rows === 1 ? 'the only row is bad' : `all ${counted(rows, 'row')} are bad`
-      throw new BadData(place, sentence`${first.reason}; ${all}, so nothing can be loaded`)
+      const extent = rows === 1 ? 'the only row is bad' : `all ${counted(rows, 'row')} are bad`
+      throw new BadData(place, sentence`${first.reason}; ${extent}, so nothing can be loaded`)
     }
     if (this.#skip) return
     const more = this.#badRows === 1 ? '' : `; ${counted(this.#badRows - 1, 'more bad row')} in this file`

@@ -116,7 +116,7 @@ export class RowChecker {
 
   /**
    * The fault of a row; null for a sound one. A row may have too few or too many fields. A line without a line end may
-   * be cut off: then its last number has fewer digits than in all other lines. They are kept for that.
+   * be cut off: then its last number is shorter than in all earlier rows, whose digit counts are remembered here.
    */
   checkRow(row: Row): RowFault | null {
     if (row.count < this.#minFields)

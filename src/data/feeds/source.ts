@@ -33,6 +33,12 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
   refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
   const total = stdinBytes?.length ?? input.bytes
   let file: ReadStream | null = null
+  const openRaw = (): Readable => {
+    if (stdinBytes !== null) return Readable.from([stdinBytes], { objectMode: false })
+    file = createReadStream(input.path!, { highWaterMark: CHUNK_BYTES })
+    return file
+  }
+  const textChunks = (stream: Readable) => checkChunks(source, stream, stream)
   const source: Source = {
     file: input.name,
     encoding: 'UTF-8',
@@ -41,12 +47,6 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
     total,
     bytesTaken: () => (file === null ? (total ?? 0) : file.bytesRead),
     chunks: () => textChunks(openRaw()),
-  }
-  const textChunks = (stream: Readable) => checkChunks(source, stream, stream)
-  const openRaw = (): Readable => {
-    if (stdinBytes !== null) return Readable.from([stdinBytes], { objectMode: false })
-    file = createReadStream(input.path!, { highWaterMark: CHUNK_BYTES })
-    return file
   }
   if (start[0] === 0x1f && start[1] === 0x8b)
     return Object.assign(source, { compression: 'gzip', chunks: () => gunzipChunks(source, openRaw()) })
@@ -183,9 +183,10 @@ function megabytes(count: number): string {
 /**
  * Passes on the chunks of a text, UTF-16 converted to UTF-8. Throws BadData for a NUL byte or a damaged text, and
  * StorageError for a failed read.
- * @param below the stream of the file, which is closed at the end; `stream` may unpack it
+ * @param stream the bytes of the text
+ * @param fileStream the bytes of the file that `stream` may unpack; closed at the end
  */
-async function* checkChunks(source: Source, stream: Readable, below: Readable): AsyncGenerator<Buffer> {
+async function* checkChunks(source: Source, stream: Readable, fileStream: Readable): AsyncGenerator<Buffer> {
   const { file } = source
   let offset = 0
   let utf16: TextDecoder | null = null
@@ -205,7 +206,7 @@ async function* checkChunks(source: Source, stream: Readable, below: Readable): 
       throw new BadData({ file }, 'the UTF-16 text is damaged or cut off', { cause: error })
     throw fileError(file, error)
   } finally {
-    below.destroy()
+    fileStream.destroy()
   }
 }
 
@@ -219,14 +220,14 @@ function utf16Decoder(start: Buffer): TextDecoder | null {
 /** The error for a NUL byte at index `nul` of a chunk that starts at byte `offset` of the text. */
 function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
   // Latin text in UTF-16 has a NUL in every other byte and nowhere else; a binary has them anywhere.
-  const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
-  const isUtf16 = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
+  const nulIndexes = [...chunk.subarray(0, 64).keys()].filter(i => chunk[i] === 0)
+  const isUtf16 = offset === 0 && nulIndexes.length > 8 && nulIndexes.every(i => i % 2 === nul % 2)
   if (isUtf16)
     return new BadData({ file }, 'this is UTF-16 text without a byte order mark; save it as UTF-8 and import that')
   return new BadData({ file }, `byte ${offset + nul + 1} is NUL, which no text has: a binary or damaged file`)
 }
 
-/** A failure of reading or unpacking as an error of ours; other errors are returned as they are. */
+/** The NotFound, BadData or StorageError for a failure of reading or unpacking; other errors are returned unchanged. */
 function fileError(file: string, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOENT') return new NotFound(`${file}: no such file`)
@@ -250,11 +251,11 @@ async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
   // In the bundle, a CommonJS package has only its default export.
   const { default: yauzl } = await import('yauzl')
   const entries: Entry[] = []
-  let open: (entry: Entry) => Promise<Readable>
+  let openEntry: (entry: Entry) => Promise<Readable>
   try {
     const zip = await yauzl.fromBufferPromise(archive, { lazyEntries: true, autoClose: false })
     for await (const entry of zip.eachEntry()) entries.push(entry)
-    open = entry => zip.openReadStreamPromise(entry)
+    openEntry = entry => zip.openReadStreamPromise(entry)
   } catch (cause) {
     throw zipError('the zip archive is damaged or cut off', cause)
   }
@@ -269,7 +270,7 @@ async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
   const { compressedSize, uncompressedSize } = entry
   if (isBomb(compressedSize, uncompressedSize)) throw bombError(file, compressedSize, megabytes(uncompressedSize))
   async function* unpack(): AsyncGenerator<Buffer> {
-    yield* await open(entry!)
+    yield* await openEntry(entry!)
   }
   let checksum = 0
   try {

@@ -22,7 +22,7 @@ export class Spill {
 
   /** Writes columns one after the other, and returns their offset. Throws StorageError if the disk is full. */
   append(columns: readonly Column[]): number {
-    const at = this.#writtenBytes + this.#bufferedBytes
+    const offset = this.#writtenBytes + this.#bufferedBytes
     this.#buffer ??= Buffer.allocUnsafe(BUFFER_BYTES)
     for (const { buffer, byteOffset, byteLength } of columns) {
       const bytes = Buffer.from(buffer, byteOffset, byteLength)
@@ -33,13 +33,13 @@ export class Spill {
         if (this.#bufferedBytes === BUFFER_BYTES) this.#flush()
       }
     }
-    return at
+    return offset
   }
 
   /** Fills columns with the data at an offset. */
-  readInto(at: number, columns: readonly Column[]): void {
+  readInto(offset: number, columns: readonly Column[]): void {
     this.#flush()
-    let from = at
+    let from = offset
     for (const { buffer, byteOffset, byteLength } of columns) {
       const bytes = Buffer.from(buffer, byteOffset, byteLength)
       this.#useFile('read', fd => readAll(fd, bytes, from))
@@ -89,14 +89,14 @@ function createTemporaryFile(): { path: string; fd: number } {
 }
 
 /** Writes all bytes at an offset. A full disk takes a part of them without an error, and refuses the next part. */
-function writeAll(fd: number, bytes: Buffer, at: number): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done)
+function writeAll(fd: number, bytes: Buffer, offset: number): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, offset + done)
 }
 
 /** Fills `bytes` from an offset of a file. Throws if the file ends before. */
-function readAll(fd: number, bytes: Buffer, at: number): void {
+function readAll(fd: number, bytes: Buffer, offset: number): void {
   for (let done = 0; done < bytes.length; ) {
-    const read = readSync(fd, bytes, done, bytes.length - done, at + done)
+    const read = readSync(fd, bytes, done, bytes.length - done, offset + done)
     if (read === 0) throw new Error('it ends too early')
     done += read
   }

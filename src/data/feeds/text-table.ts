@@ -50,7 +50,7 @@ export class TextTable {
       visit(row, checker.checkRow(row))
     }
     const reportProgress = () => options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows })
-    await eachRow(this.file, source.chunks(), this.dialect, countAndVisit, reportProgress)
+    await scanRows(this.file, source.chunks(), this.dialect, countAndVisit, reportProgress)
   }
 
   /**
@@ -65,7 +65,7 @@ export class TextTable {
     return new DateReader(dateFormat ?? (await this.#detectDateFormat(column, otherDateColumns)), calendar)
   }
 
-  /** See `dateReader`. Reads the whole file only where its first rows fit both orders of day and month. */
+  /** The format for `dateReader`. The whole file is read only if its first rows fit both orders of day and month. */
   async #detectDateFormat(
     { name, index }: { name: string; index: number },
     otherDateColumns: readonly number[],
@@ -79,7 +79,7 @@ export class TextTable {
     if ('format' in guess) return guess.format
     if ('unknown' in guess) throw unknownDateFormatError(place, name, texts[0], guess)
     let dayFirstProofs = 0
-    await eachRow(file, source.chunks(), dialect, row => {
+    await scanRows(file, source.chunks(), dialect, row => {
       for (const column of [index, ...otherDateColumns]) dayFirstProofs += dayFirstProof(row.field(column) ?? '')
     })
     if (dayFirstProofs !== 0) return dayFirstProofs > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
@@ -112,11 +112,11 @@ export class TextTable {
   }
 
   /**
-   * How the file is written, in words by topic. @param more topics about its columns @param decimal the separator in
-   * its numbers
+   * How the file is written, in words by topic. @param columnTopics topics about its columns @param decimal the
+   * separator in its numbers
    */
-  describe(more: Record<string, string>, decimal: Decimal): Record<string, string> {
-    const { bom, delimiter, quoted, eol, crlf, header, above } = this.dialect
+  describe(columnTopics: Record<string, string>, decimal: Decimal): Record<string, string> {
+    const { bom, delimiter, quoted, eol, crlf, header, linesAbove } = this.dialect
     const { calendar } = this.hints
     const newline = crlf ? 'CRLF' : 'LF'
     const headerUse = this.hints.header === undefined ? 'yes' : 'replaced'
@@ -128,8 +128,8 @@ export class TextTable {
       'line ends': eol === '\r' ? 'CR' : newline,
       header: header === null ? 'no' : headerUse,
     }
-    if (above > 0) topics['lines above it'] = `${above}, left out`
-    Object.assign(topics, more)
+    if (linesAbove > 0) topics['lines above it'] = `${linesAbove}, left out`
+    Object.assign(topics, columnTopics)
     if (calendar !== undefined) topics['time zone'] = calendar.zone
     topics.decimal = decimal === '.' ? 'point' : 'comma'
     return topics
@@ -149,7 +149,7 @@ const HAS_QUOTES = -1
  * Calls `visit` for every row that is not blank, and `afterChunk` after every chunk. It is several times as fast as
  * csv-parse, and gives the raw text that rejected rows need.
  */
-async function eachRow(
+async function scanRows(
   file: string,
   chunks: AsyncIterable<Buffer>,
   cut: Cut,

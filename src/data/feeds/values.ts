@@ -74,10 +74,11 @@ export class DateReader {
     const match = DATE_SHAPES[this.format].exec(text.trim())
     if (match === null) return null
     const { groups } = match
-    if (groups === undefined)
-      return this.format.startsWith('Excel')
-        ? this.#daySinceSerial(Number(match[0]))
-        : this.#dayOfEpoch(Number(match[0]))
+    if (groups === undefined) {
+      // Only numbers have no groups for year, month and day.
+      const value = Number(match[0])
+      return this.format.startsWith('Excel') ? this.#daySinceSerial(value) : this.#dayOfEpoch(value)
+    }
     this.seconds = groups.hour === undefined ? 0 : secondsSinceMidnight(groups as unknown as ClockTexts)
     if (Number.isNaN(this.seconds)) return null
     const day = dayOf(fullYear(groups.year!), monthNumber(groups.month!), Number(groups.day))
@@ -127,10 +128,11 @@ export function maySerialsCountFrom1904(texts: readonly string[]): boolean {
 
 const FRIDAY = 4
 
-/** The seconds of a time zone such as `UTC+05:30` east of UTC; 0 where there is none. */
+/** The seconds by which a time zone such as `UTC+05:30` is ahead of UTC, negative behind it; 0 without an offset. */
 function secondsEastOfUtc(zone: string | undefined): number {
-  const [, sign, hours, minutes = '0'] = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
-  return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60
+  const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
+  const seconds = (Number(hours) * 60 + Number(minutes)) * 60
+  return sign === '-' ? -seconds : seconds
 }
 
 /**
@@ -173,13 +175,14 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
 }
 
-/** Whether two-digit years come last: over the rows of a file the year changes least. True without two-digit years. */
+/** Whether the last of three numbers is a year of two digits: the one that changes least. True without such dates. */
 function haveYearLast(texts: readonly string[]): boolean {
-  const parts = texts
+  const matches = texts
     .map(text => /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{2})(?!\d)/.exec(text.trim()))
-    .filter(found => found !== null)
-  const [first, second, last] = [1, 2, 3].map(part => new Set(parts.map(found => found[part])).size)
-  return parts.length === 0 || last! < Math.max(first!, second!)
+    .filter(match => match !== null)
+  const distinctNumbersAt = (position: number) => new Set(matches.map(match => match[position])).size
+  const distinctYears = distinctNumbersAt(3)
+  return matches.length === 0 || distinctYears < Math.max(distinctNumbersAt(1), distinctNumbersAt(2))
 }
 
 /** The evidence of a date with the year last: 1 for day first, -1 for month first, 0 for none. */

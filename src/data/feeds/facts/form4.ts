@@ -11,14 +11,14 @@ import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber } from '../values.js'
 import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
 
-const SIDES = new Map<string, 'buy' | 'sell'>([
+const SIDE_OF_CODE = new Map<string, 'buy' | 'sell'>([
   ['P', 'buy'],
   ['S', 'sell'],
 ])
 
 /**
- * The open-market trades of a Form 4 of the SEC, as the XML document or as the submission that holds it; none is no
- * error. Their filing date is `options.known`, or that of the submission. Throws BadData, with `file:line:column` where
+ * The open-market trades of a Form 4 of the SEC, from the XML document or the submission around it. A form may have
+ * none. Their filing date is `options.known`, or that of the submission. Throws BadData, with `file:line:column` where
  * the XML or a trade is bad.
  */
 export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
@@ -39,27 +39,27 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
       sentence`the form is of ${quoted(issuer)}, and is taken for ${ticker} because ${parameter('ticker')} says so`,
       file,
     )
-  const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
+  const transactions = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
   const derivatives = childrenOf(root, 'derivativeTable', 'derivativeTransaction')
-  const insider = trades.length === 0 ? '' : ownerNames(file, root)
-  for (const trade of trades) {
-    const loaded = readTrade(trade, form, insider, sink)
-    if (loaded !== null) sink.add('insiders', ticker, loaded)
+  const insider = transactions.length === 0 ? '' : ownerNames(file, root)
+  for (const transaction of transactions) {
+    const trade = readTrade(transaction, form, insider, sink)
+    if (trade !== null) sink.add('insiders', ticker, trade)
   }
-  for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', lineText(form, trade))
-  const rows = trades.length + derivatives.length
+  for (const element of derivatives) sink.remark('transactions in derivatives are not loaded', lineText(form, element))
+  const rows = transactions.length + derivatives.length
   options.onProgress?.({ bytes: source.bytesTaken(), total: source.total, rows })
   const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
   const dialect = { encoding: source.encoding, compression: source.compression, issuer: issuerName }
   return sink.result(file, 'SEC Form 4', rows, { dialect })
 }
 
-/** One trade, null where it is remarked and not loaded; throws BadData where it is bad. */
+/** The trade of a transaction; null, and a remark, where it is not loaded. Throws BadData where it is bad. */
 function readTrade(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
   const { filed } = form
   const place = lineText(form, trade)
   const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
-  const side = SIDES.get(code)
+  const side = SIDE_OF_CODE.get(code)
   const shares = amountAt(trade, 'transactionShares')
   if (side === undefined || shares === null || shares <= 0) {
     const otherCode = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
@@ -190,13 +190,13 @@ function textAt(element: Element, ...path: string[]): string | null {
 
 /** The elements at a path, as a list; the parser gives a single one without a list. */
 function childrenOf(element: Element, ...path: string[]): Element[] {
-  const found = valueAtPath(element, path)
-  return (Array.isArray(found) ? found : [found]).filter(isElement)
+  const children = valueAtPath(element, path)
+  return (Array.isArray(children) ? children : [children]).filter(isElement)
 }
 
 /** The value at a path of element names; undefined where there is none. */
 function valueAtPath(element: Element, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
+  return path.reduce<unknown>((value, name) => (isElement(value) ? value[name] : undefined), element)
 }
 
 function isElement(value: unknown): value is Element {

@@ -16,11 +16,11 @@ export interface FactsFormat<Reads extends Columns = Columns, RowResult = unknow
   name: string
   reads: Reads
   /**
-   * Reads one row; its result is passed to the end. Taking a bad column out of the row throws BadCell, so everything
-   * is taken out before a record or a remark is added.
+   * Reads one row; its result is for `end`. Reading a bad column of the row throws BadCell, so all columns are read
+   * before a record or a remark is added.
    */
   row(row: FactRow<Reads>, out: FactsSink): RowResult | undefined
-  /** After the last row. */
+  /** Called after the last row, with the results of all rows. */
   end?(results: readonly RowResult[], out: FactsSink): void
 }
 
@@ -35,9 +35,9 @@ interface RefusedFormat extends Identified {
   refusal: string
 }
 
-/** Returns a format as one of many, once the compiler has checked the types of its columns. */
-function factsFormat<const Reads extends Columns, Kept>(
-  format: FactsFormat<Reads, Kept> & Identified,
+/** Returns the same format with the type that all formats share; the compiler has checked the types of its columns. */
+function factsFormat<const Reads extends Columns, RowResult>(
+  format: FactsFormat<Reads, RowResult> & Identified,
 ): FactsFormat & Identified {
   return format as unknown as FactsFormat & Identified
 }
@@ -59,7 +59,7 @@ export function refuseKnownBeforeEnd({ known, period_end }: Report, column: stri
   throw new BadCell(column, `${what}; are the dates in the wrong columns?`)
 }
 
-/** Adds an estimate or a result. Throws BadCell for a result of a report that is yet to come. */
+/** Adds an estimate of earnings, or their result. Throws BadCell for a result of a report that is yet to come. */
 export function addEarnings(out: FactsSink, ticker: string, result: EarningsResult, place: string): void {
   const { report_date, eps_actual } = result
   if (eps_actual !== null && report_date > out.latest) {
@@ -134,8 +134,8 @@ const SEC_FACTS = factsFormat({
     return { ticker, fact }
   },
   end(results, out) {
-    for (const [ticker, filed] of Map.groupBy(results, ({ ticker }) => ticker))
-      for (const report of reportsOfFilings(filed.map(({ fact }) => fact))) {
+    for (const [ticker, resultsOfTicker] of Map.groupBy(results, ({ ticker }) => ticker))
+      for (const report of reportsOfFilings(resultsOfTicker.map(({ fact }) => fact))) {
         out.add('reports', ticker, report)
         if (report.eps !== null || report.book_value_ps !== null) out.remark(AS_FILED, ticker)
       }
@@ -199,7 +199,7 @@ const RECOMMENDATION_TREND = factsFormat({
   },
 })
 
-const SIDES = new Map<string, 'buy' | 'sell'>([
+const SIDE_OF_KIND = new Map<string, 'buy' | 'sell'>([
   ['purchase', 'buy'],
   ['sale', 'sell'],
 ])
@@ -211,7 +211,7 @@ const INSIDER_TRADES = factsFormat({
   reads: { transaction_date: 'date!', filer: 'text!', kind: 'text!', shares: 'number', value: 'amount' },
   row(row, out) {
     const { ticker, place, transaction_date, kind, shares, value } = row
-    const side = SIDES.get(kind.toLowerCase())
+    const side = SIDE_OF_KIND.get(kind.toLowerCase())
     if (side === undefined)
       out.remark(`rows of kind ${quoted(kind.toLowerCase())} are no open-market trades and are not loaded`, place)
     else if (shares === null || shares <= 0) out.remark(WITHOUT_SHARES, place)
@@ -251,8 +251,8 @@ const REFUSED_FORMATS: readonly RefusedFormat[] = [
     refusal:
       'these are estimates and results by quarter without the date of the report, so the day they became known is missing; import earnings with report_date',
   },
-  ...[['pe'], ['pe_ratio']].map(ratio => ({
-    identifiedBy: ['date', 'market_cap', ...ratio],
+  ...['pe', 'pe_ratio'].map(ratioColumn => ({
+    identifiedBy: ['date', 'market_cap', ratioColumn],
     refusal: "these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
   })),
 ]

@@ -20,13 +20,11 @@ import { readYahooFacts } from './yahoo.js'
 export function readFactsJson(source: Source, text: JsonText, options: ReadOptions): FactsResult | null {
   const { file, compression, encoding, total } = source
   const { root } = text
-  const companyFacts = isCompanyFacts(root)
-  const facts = companyFacts
-    ? readCompanyFacts(file, text, root, options)
-    : (readSplits(file, text, options) ?? readYahooFacts(file, root, options))
+  const companyFacts = isCompanyFacts(root) ? readCompanyFacts(file, text, root, options) : null
+  const facts = companyFacts ?? readSplits(file, text, options) ?? readYahooFacts(file, root, options)
   if (facts === null) return null
   options.onProgress?.({ bytes: source.bytesTaken(), total, rows: facts.rows })
-  const lines = companyFacts ? {} : text.notes
+  const lines = companyFacts === null ? text.notes : {}
   return { ...facts, dialect: { encoding, compression, ...lines, ...facts.dialect } }
 }
 
@@ -64,6 +62,7 @@ function refuseSeveralTickers(file: string, tickerHint: string, list: readonly u
   if (other !== undefined) throw severalTickersError({ file }, tickerHint, symbols[0]!, other)
 }
 
+/** Adds the split of a row. Throws BadCell for a bad value. */
 function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): void {
   const symbol = typeof row.ticker === 'string' ? row.ticker : ''
   const ticker = tickerHint ?? parseTicker(symbol)
@@ -93,12 +92,8 @@ function isCompanyFacts(root: unknown): root is JsonObject {
  */
 function readCompanyFacts(file: string, text: JsonText, root: JsonObject, options: ReadOptions): FactsResult {
   const ticker = documentTicker(file, null, options.ticker)
-  const { entityName, facts: taxonomies } = parseShape(
-    file,
-    Document,
-    withNeededConcepts(root),
-    'company facts of the SEC',
-  )
+  const needed = withNeededConcepts(root)
+  const { entityName, facts: taxonomies } = parseShape(file, Document, needed, 'company facts of the SEC')
   const facts = Object.entries(taxonomies).flatMap(([taxonomy, concepts]) =>
     Object.entries(concepts).flatMap(([concept, { units }]) => factsOfConcept([taxonomy, concept], units)),
   )
@@ -109,12 +104,16 @@ function readCompanyFacts(file: string, text: JsonText, root: JsonObject, option
     return unread === null
   })
   const rejections = new Rejections(file, options.skipBadRows ?? false)
-  const filings = new Filings(latestBar(options.today))
+  const filings = new FilingChecker(latestBar(options.today))
   const validFacts = factsRead.filter(fact => {
     const fault = filings.checkAndRemember(fact)
     if (fault === null) return true
     const [key, reason] = fault
-    rejections.add(() => ({ ...text.locate([...fact.at, key]), reason, text: JSON.stringify(valueAt(root, fact.at)) }))
+    rejections.add(() => ({
+      ...text.locate([...fact.path, key]),
+      reason,
+      text: JSON.stringify(valueAt(root, fact.path)),
+    }))
     return false
   })
   if (facts.length > 0) rejections.throwIfBad(facts.length)
@@ -136,7 +135,7 @@ function readCompanyFacts(file: string, text: JsonText, root: JsonObject, option
 }
 
 /** Finds impossible facts, and facts that contradict an earlier fact of the same filing. */
-class Filings {
+class FilingChecker {
   readonly #latest: Day
   /** The values so far, by filing, concept, unit and period. */
   readonly #values = new Map<string, number>()
@@ -202,7 +201,7 @@ function withNeededConcepts({ entityName, facts }: JsonObject): JsonObject {
 
 /** A fact with its path in the document, and the number of its filing, if known. */
 interface PlacedFact extends FiledFact {
-  at: Path
+  path: Path
   accession: string | null
 }
 
@@ -210,12 +209,12 @@ interface PlacedFact extends FiledFact {
 function factsOfConcept([taxonomy, concept]: readonly [string, string], units: z.infer<typeof Units>): PlacedFact[] {
   return Object.entries(units).flatMap(([unit, facts]) =>
     facts.map(({ start = null, end, val: value, form, filed, accn: accession = null }, i) => {
-      const at = ['facts', taxonomy, concept, 'units', unit, i]
-      return { concept, unit, start, end, value, form, filed, accession, at }
+      const path = ['facts', taxonomy, concept, 'units', unit, i]
+      return { concept, unit, start, end, value, form, filed, accession, path }
     }),
   )
 }
 
 function valueAt(root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, key) => (at as JsonObject)[key], root)
+  return path.reduce<unknown>((value, key) => (value as JsonObject)[key], root)
 }

@@ -43,8 +43,8 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   const isRow = dialect.names.some(startsWithDate)
   const similarColumns = header.countWithMisspellings(nearest)
   const hasMoreBarColumns = similarColumns <= barColumnCount
-  const isPrices = hasMoreBarColumns || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
-  if (isRow || isPrices) throw unknownLayoutError(file, dialect.headerLine, layout, dialect.samples)
+  const arePrices = hasMoreBarColumns || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
+  if (isRow || arePrices) throw unknownLayoutError(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumnsText(header, nearest, known))
 }
 
@@ -109,14 +109,12 @@ class Header {
 function missingColumnsText(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const misspellings = missing.flatMap(column => header.misspellingsOf(column).map(quoted))
-  const question = misspellings.length === 0 ? '' : `; did you mean ${misspellings.join(' and ')}?`
+  const question = misspellings.length === 0 ? ';' : `; did you mean ${misspellings.join(' and ')}?`
   const noun = missing.length === 1 ? 'column' : 'columns'
   const missingText = missing.length === 0 ? 'no columns of its own' : `no ${noun} ${missing.join(', ')}`
-  const help =
-    question === '' && missing.join() === 'known'
-      ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
-      : ''
-  return sentence`${missingText}${help}${question === '' ? ';' : question} ${requiredText(kind, known)}`
+  const isOnlyKnownMissing = misspellings.length === 0 && missing.join() === 'known'
+  const help = isOnlyKnownMissing ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})` : ''
+  return sentence`${missingText}${help}${question} ${requiredText(kind, known)}`
 }
 
 function ambiguityText(kind: FactKind, other: FactKind, known: Day | undefined): string {

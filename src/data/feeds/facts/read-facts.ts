@@ -29,7 +29,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   await table.eachRow((row, rowFault) => {
     rows++
     try {
-      reader.set(row, rowFault)
+      reader.moveTo(row, rowFault)
       const result = format.row(reader.columns, sink)
       if (result !== undefined) results.push(result)
     } catch (error) {

@@ -44,9 +44,9 @@ export type FactRow<Reads extends Columns = Columns> = {
     : FactValues[Extract<Reads[Name], FactValue>] | null
 }
 
-/** Reads the row at hand of a table of facts; one object for a whole file. */
+/** Reads the current row of a table of facts; one object for a whole file. */
 export class RowReader {
-  /** The row at hand for a format. */
+  /** The current row for a format: each property reads its column when it is used. */
   readonly columns: FactRow
   readonly #plan: FactsPlan
   #row: Row | null = null
@@ -56,19 +56,17 @@ export class RowReader {
     this.#plan = plan
     const columns = Object.entries(reads).map(([name, column]) => [name, { get: () => this.#value(name, column) }])
     const place = { get: () => `${plan.file}:${this.#row!.line}` }
-    const all = { ticker: { get: () => this.#ticker() }, place, ...Object.fromEntries(columns) }
-    this.columns = Object.defineProperties({}, all) as FactRow
+    const getters = { ticker: { get: () => this.#ticker() }, place, ...Object.fromEntries(columns) }
+    this.columns = Object.defineProperties({}, getters) as FactRow
   }
 
   /** Moves on to a row; throws BadCell when it is incomplete. */
-  set(row: Row, rowFault: RowFault | null): void {
+  moveTo(row: Row, rowFault: RowFault | null): void {
     this.#row = row
     if (rowFault !== null) throw new BadCell(rowFault.field, rowFault.reason)
   }
 
-  /**
-   * The ticker, upper case. Throws BadCell for an invalid one, BadData if the user named one and the file has several.
-   */
+  /** The ticker, upper case. Throws BadCell for an invalid one, BadData for several where the user gave one. */
   #ticker(): string {
     const { tickerColumn: column, tickerHint, file, delimiter } = this.#plan
     if (column === undefined) return tickerHint!
@@ -76,8 +74,8 @@ export class RowReader {
     if (tickerHint !== null) {
       this.#firstTicker ??= text
       if (this.#firstTicker === text) return tickerHint
-      const { line, column: at } = this.#row!.rejected(delimiter, column, '')
-      throw severalTickersError({ file, line, column: at }, tickerHint, this.#firstTicker, text)
+      const { line, column: textColumn } = this.#row!.rejected(delimiter, column, '')
+      throw severalTickersError({ file, line, column: textColumn }, tickerHint, this.#firstTicker, text)
     }
     const ticker = parseTicker(text)
     if (ticker === null) throw new BadCell('ticker', tickerReason(text))
@@ -89,14 +87,14 @@ export class RowReader {
     return this.#row!.rejected(this.#plan.delimiter, this.#columnIndex(column), message)
   }
 
-  /** The value of a column in the row at hand; null if it is empty. Throws BadCell for a bad or missing value. */
-  #value(name: string, column: Columns[string]): unknown {
+  /** The value of a column in the current row; null if it is empty. Throws BadCell for a bad or missing value. */
+  #value(name: string, declaration: Columns[string]): unknown {
     const { columnIndexes, dates, decimal, latest } = this.#plan
     const index = columnIndexes.get(normalizedColumnName(name))
     const text = index === undefined ? '' : (this.#row!.field(index) ?? '')
-    const kind = valueKind(column)
+    const kind = valueKind(declaration)
     if (isNullWord(text) || isUnknownSession(kind, text)) {
-      const isRequired = column !== kind
+      const isRequired = declaration !== kind
       if (!isRequired) return null
       throw new BadCell(name, `${name} is ${emptyWord(text)}; every row needs it`)
     }
@@ -208,12 +206,12 @@ function readFiniteNumber(cell: Cell): number {
   return Number.isFinite(value) ? value + 0 : refuse(cell, aboutCell(cell, 'is too large for a number'))
 }
 
-/** Returns a reader of numbers that throws BadCell unless all rules hold; each rule has the text for its violation. */
-function numberReader(...rules: readonly (readonly [holds: (value: number) => boolean, otherwise: string])[]) {
+/** Returns a reader of numbers that throws BadCell if a rule refuses one; each rule has the text for its violation. */
+function numberReader(...rules: readonly (readonly [allows: (value: number) => boolean, violation: string])[]) {
   return (cell: Cell): number => {
     const value = readFiniteNumber(cell)
-    const broken = rules.find(([holds]) => !holds(value))
-    return broken === undefined ? value : refuse(cell, aboutCell(cell, broken[1]))
+    const brokenRule = rules.find(([allows]) => !allows(value))
+    return brokenRule === undefined ? value : refuse(cell, aboutCell(cell, brokenRule[1]))
   }
 }
 

@@ -141,7 +141,7 @@ export class Ledger {
   readonly #countDays = new Set<Day>()
   readonly #conflictingNames = new Set<string>()
 
-  /** Adds the facts filed on a date, which is later than all earlier dates. */
+  /** Adds the facts filed on a date, in the order in which they count; dates come in ascending order. */
   addFiling(filed: Day, facts: readonly FiledFact[]): void {
     const items = facts.flatMap(fact => this.#readableItem(fact))
     const newEntries: NewEntry[] = []
@@ -197,7 +197,8 @@ export class Ledger {
     const figure = FIGURE_OF.get(concept)
     if (figure === undefined || !isReadUnit(concept, unit) || !Number.isFinite(value)) return []
     const term = start === null ? 'day' : termOf(end - start)
-    if (term === null || (term === 'day') !== (figure === 'equity' || figure === 'count')) return []
+    const isBalance = figure === 'equity' || figure === 'count'
+    if (term === null || isBalance !== (term === 'day')) return []
     // The day of a balance is not moved: that of the next morning may follow a new rule of accounting.
     return [{ figure, concept, term, start, end: term === 'day' ? end : this.#normalizedPeriodEnd(end), value }]
   }
@@ -274,7 +275,7 @@ export interface Entry {
   restated: boolean
 }
 
-/** The entry of a slot after a filing with a value for it. */
+/** The entry of a slot (concept and period) after a filing. Another value filed on the same day replaces the first. */
 function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
   const { value, start } = item
   if (before === undefined) return { value, start, since: filed, filed, restated: false }
@@ -312,7 +313,7 @@ const MAX_SHARES_RATIO = 60
 function sharesRatio({ item, before }: NewEntry, filing: readonly NewEntry[]): number | null {
   if (before === undefined || (item.figure !== 'diluted' && item.figure !== 'eps')) return null
   if (item.figure === 'diluted') return ratioOfCounts(before.value, item.value)
-  const samePeriod = filing.filter(({ item: { term, end } }) => term === item.term && end === item.end)
+  const samePeriod = filing.filter(entry => entry.item.term === item.term && entry.item.end === item.end)
   if (samePeriod.some(other => other.item.figure === 'diluted' && other.before !== undefined)) return null
   const ratio = ratioOfEarnings(before.value, item.value)
   return ratio !== null && ratio !== 1 && samePeriod.some(isRestatedRevenue) ? null : ratio

@@ -120,7 +120,7 @@ const MAX_DAYS_BEFORE_END = 7
 
 /** A figure of a quarter as one filing date states it, null when it does not. */
 function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed: Day): KnownFigure | null {
-  const entry = ledger.firstEntry(figure, 'quarter', end, one => one.filed === filed)
+  const entry = ledger.firstEntry(figure, 'quarter', end, candidate => candidate.filed === filed)
   return entry === null ? null : { value: entry.value, filed, stated: true }
 }
 
@@ -134,11 +134,8 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
   for (const names of [...nameLists.map(([concept]) => [concept!]), ...nameLists]) {
     const year = findPart(ledger, names.slice(0, 1), 'year', end)
     if (year === null) continue
-    const areSubtractable = (parts: PeriodFigure[] | null) =>
-      parts?.every(part => isSubtractable(ledger, figure, year, part))
-    const parts = [nineMonthsPart(ledger, names, end, year), threeQuarterParts(ledger, names, end, year)].find(
-      areSubtractable,
-    )
+    const candidates = [nineMonthsPart(ledger, names, end, year), threeQuarterParts(ledger, names, end, year)]
+    const parts = candidates.find(list => list?.every(part => isSubtractable(ledger, figure, year, part)))
     if (!parts) continue
     const value = parts.reduce((rest, part) => rest - part.value, year.value)
     const filed = Math.max(year.filed, ...parts.map(part => part.filed))
@@ -150,8 +147,9 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
 /** Equity per share at the end of a quarter; null where it is not known. The shares are counted as on the day `filed`. */
 function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   const equity = ledger.firstEntry('equity', 'day', end)
-  const shares = equity === null ? null : sharesAt(ledger, end, filed)
-  if (equity === null || shares === null) return null
+  if (equity === null) return null
+  const shares = sharesAt(ledger, end, filed)
+  if (shares === null) return null
   return { value: equity.value / shares.value, filed: Math.max(equity.filed, shares.filed), stated: false }
 }
 
@@ -164,8 +162,8 @@ interface PeriodFigure extends Entry {
 /** The figure of the first nine months of a year, as the only element of a list; null if it is not known. */
 function nineMonthsPart(ledger: Ledger, names: readonly string[], end: Day, year: PeriodFigure): PeriodFigure[] | null {
   const parts = ledger.endsOneQuarterBefore(end).map(before => findPart(ledger, names, 'nine_months', before))
-  const part = parts.find(one => one !== null && startOnSameDay(one, year))
-  return part ? [part] : null
+  const nineMonths = parts.find(part => part !== null && startOnSameDay(part, year))
+  return nineMonths ? [nineMonths] : null
 }
 
 /** The figures of the three quarters before one that ends a year, latest first; null if one is not known. */
@@ -187,7 +185,7 @@ function threeQuarterParts(
 
 /** A figure of a period under the first name that has one, with the shares of the period; null if there is none. */
 function findPart(ledger: Ledger, names: readonly string[], term: Term, end: Day): PeriodFigure | null {
-  const entry = names.map(concept => ledger.entry(concept, term, end)).find(one => one !== undefined)
+  const [entry] = names.flatMap(concept => ledger.entry(concept, term, end) ?? [])
   return entry === undefined ? null : { ...entry, shares: ledger.firstEntry('diluted', term, end) }
 }
 

@@ -58,6 +58,7 @@ const SINGLE_FACTS: { readonly [Kind in FactKind]?: SingleFact<FactRecords[Kind]
   },
 }
 
+/** Collects the records and remarks of a file of facts. */
 export class FactsSink {
   /** The last day on which anything can be known: tomorrow. */
   readonly latest: Day
@@ -76,13 +77,10 @@ export class FactsSink {
     const value = singleFact?.valueOf(record) ?? null
     if (singleFact !== undefined && value !== null) {
       const key = `${kind} ${ticker} ${singleFact.subjectOf(record)}`
-      const earlier = this.#singleFacts.get(key) ?? { value: value, place }
-      if (earlier.value !== value)
-        throw new BadCell(
-          singleFact.column,
-          `${earlier.place} gives ${singleFact.contradiction}; take one of the two rows out`,
-        )
-      this.#singleFacts.set(key, earlier)
+      const first = this.#singleFacts.get(key) ?? { value, place }
+      const contradiction = `${first.place} gives ${singleFact.contradiction}; take one of the two rows out`
+      if (first.value !== value) throw new BadCell(singleFact.column, contradiction)
+      this.#singleFacts.set(key, first)
     }
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
     const records = kinds.get(kind)
@@ -97,8 +95,8 @@ export class FactsSink {
 
   /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
   addGrades(grades: readonly TimedGrade[], note?: string): void {
-    const graded = grades.toSorted((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)))
-    for (const { ticker, grade, place } of graded) {
+    const inOrder = grades.toSorted((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)))
+    for (const { ticker, grade, place } of inOrder) {
       this.add('grades', ticker, grade)
       if (note !== undefined) this.remark(note, place)
     }
@@ -141,8 +139,9 @@ const FILE_NAMES_WITHOUT_TICKER = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
  * Throws BadData if none of them is valid.
  */
 export function documentTicker(file: string, ownSymbol: string | null, hint: string | undefined): string {
-  const ticker =
-    parseTickerOption(hint) ?? (ownSymbol === null ? tickerOfFileName(file) : tickerOfSymbol(file, ownSymbol))
+  const tickerHint = parseTickerOption(hint)
+  if (tickerHint !== null) return tickerHint
+  const ticker = ownSymbol === null ? tickerOfFileName(file) : tickerOfSymbol(file, ownSymbol)
   if (ticker !== null) return ticker
   const name =
     file === '-' ? 'standard input has no name' : `the file's name (${withoutExtensions(basename(file))}) is none`

@@ -62,19 +62,20 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const refusals: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
-    // The number of rows, or words that say why it cannot be loaded; undefined for a module of no field.
+    // undefined for a module that no field uses
     const outcome = MODULES.get(name)?.(module, context)
     if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
     else if (outcome !== undefined) {
       refusals.push(outcome)
       sink.remark(outcome, name)
-    } else if (!SYMBOL_MODULES.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
+    } else if (!SYMBOL_MODULES.some(symbolModule => symbolModule === name))
+      sink.remark('modules of no field are not loaded', name)
   }
   if (rows !== null) return rows
   const readableNames = [...MODULES.keys()].join(', ')
   const reason =
     refusals.length > 0
-      ? refusals.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
+      ? refusals.reduce((text, refusal) => sentence`${text}; ${refusal}`)
       : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${readableNames}`
   throw new BadData({ file }, reason)
 }
@@ -173,9 +174,8 @@ function addGradesOf(module: unknown, context: ModuleContext): Outcome {
   const { sink } = context
   const { history } = parseModule(context, 'upgradeDowngradeHistory', History, module)
   const timedGrades: TimedGrade[] = []
-  for (const { epochGradeDate: time, firm, toGrade } of history
-    .toReversed()
-    .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
+  const inOrder = history.toReversed().sort((a, b) => a.epochGradeDate - b.epochGradeDate)
+  for (const { epochGradeDate: time, firm, toGrade } of inOrder) {
     const known = pastDay('epochGradeDate', time, context)
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
