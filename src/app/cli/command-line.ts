@@ -62,12 +62,12 @@ export function textWithOptions(words: Words): string {
 
 /** A text in which every parameter that is an option of the command is that option; an argument keeps its name. */
 export function textWithOptionsOf(options: readonly OptionSpec[], words: Words): string {
-  const known = new Set(optionNames(options))
-  const name = (param: string): string => {
+  const knownOptions = new Set(optionNames(options))
+  const optionOrParam = (param: string): string => {
     const option = optionOf(param)
-    return known.has(option.split(' ')[0]!) ? option : param
+    return knownOptions.has(option.split(' ')[0]!) ? option : param
   }
-  return wordsAsText(words, mention => mentionText(mention, name))
+  return wordsAsText(words, mention => mentionText(mention, optionOrParam))
 }
 
 /** The long names of a command's options and of the global ones. */
@@ -91,7 +91,7 @@ export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]
 }
 
-/** The text for a command or a parameter in a message. @param nameOf the name of a parameter in the text */
+/** The text for a command or a parameter that a message mentions. @param nameOf returns the name of a parameter */
 function mentionText(mention: Mention, nameOf: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
   const { param, value } = mention
@@ -102,20 +102,17 @@ function mentionText(mention: Mention, nameOf: (param: string) => string): strin
   return `${option} "${valueWords.join(' ')} ${value}"`
 }
 
-/**
- * The line with its last wrong word replaced; null if the word is not in it. The word may be a word of
- * the line in either case, follow `--option=`, or be one of several values.
- */
+/** The line with the last occurrence of a wrong word replaced: in either case, after `--option=` or in a list; null if none. */
 export function replaceWord(argv: readonly string[], wrong: string, right: string): string[] | null {
-  const at = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
-  if (at >= 0) return argv.with(at, right)
+  const wordIndex = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
+  if (wordIndex >= 0) return argv.with(wordIndex, right)
   const joinedIndex = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
   if (joinedIndex >= 0) return argv.with(joinedIndex, argv[joinedIndex]!.slice(0, -wrong.length) + right)
   // An option before its value, or one of several values.
-  const parts = argv.map(word => word.split(/([,=\s])/))
-  const index = parts.findLastIndex(words => words.includes(wrong))
-  if (index < 0) return null
-  return argv.with(index, parts[index]!.map(part => (part === wrong ? right : part)).join(''))
+  const partsByWord = argv.map(word => word.split(/([,=\s])/))
+  const listIndex = partsByWord.findLastIndex(parts => parts.includes(wrong))
+  if (listIndex < 0) return null
+  return argv.with(listIndex, partsByWord[listIndex]!.map(part => (part === wrong ? right : part)).join(''))
 }
 
 /** The words for the events of a question: a field and its bands, or a condition. */

@@ -18,12 +18,12 @@ import { longName } from './command-line.js'
 /** A word that people type for a command, and its meaning, which similarity of letters cannot find. */
 interface CommandSlip {
   words: readonly string[]
-  /** The command, and arguments that complete the line if none were typed. */
+  /** The command that is meant, and the words that follow it if none were typed. */
   command: string
   example: readonly string[]
   /** The purpose, as the end of a sentence. */
   does: string
-  /** The words that must follow the typed ones. */
+  /** An option and its value, which are added if the option is not typed. */
   requiredWords?: readonly string[]
 }
 
@@ -75,21 +75,21 @@ function slip(words: string, command: string, example: readonly string[], does: 
 
 /** The error for a first word that is no command, with a line to paste; undefined if nothing is similar. */
 export function suggestCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
-  const others = argv.filter((_, i) => i !== argv.indexOf(word))
+  const otherWords = argv.filter((_, i) => i !== argv.indexOf(word))
   const errorWith = (reason: Words, line: Remedy): InvalidParameter => noCommandError(quoted(word), word, reason, line)
-  const suggestion = suggestByNextWord(word.toLowerCase(), others)
+  const suggestion = suggestByNextWord(word.toLowerCase(), otherWords)
   if (suggestion !== undefined) return errorWith(...suggestion)
   const commonSlip = COMMON_SLIPS.find(({ words }) => words.includes(word.toLowerCase()))
   if (commonSlip !== undefined) {
     const { command, example, does, requiredWords = [] } = commonSlip
-    const typedWords = command === '--version' ? [] : others
-    const suggestedWords = others.length === 0 ? example : typedWords
-    const [neededOption] = requiredWords
-    const isComplete = neededOption === undefined || suggestedWords.includes(neededOption)
-    const completeWords = isComplete ? suggestedWords : [...suggestedWords, ...requiredWords]
+    const typedWords = command === '--version' ? [] : otherWords
+    const lineWords = otherWords.length === 0 ? example : typedWords
+    const [requiredOption] = requiredWords
+    const isComplete = requiredOption === undefined || lineWords.includes(requiredOption)
+    const completeWords = isComplete ? lineWords : [...lineWords, ...requiredWords]
     return errorWith(sentence`${remedy(command)} ${does}`, remedy(command, completeWords))
   }
-  return suggestByName(word, others, errorWith)
+  return suggestByName(word, otherWords, errorWith)
 }
 
 /**
@@ -109,8 +109,8 @@ export function unknownHelpTopic(word: string): InvalidParameter {
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
 }
 
-/** Suggests to make a watch list for `bands watch TICKER`; undefined if the word is no ticker in capitals. */
-export function suggestList(word: string, argv: readonly string[]): InvalidParameter | undefined {
+/** The error that suggests a watch list for `bands watch TICKER`; undefined if the word is no ticker in capitals. */
+export function suggestWatchList(word: string, argv: readonly string[]): InvalidParameter | undefined {
   if (!isTicker(word) || word !== word.toUpperCase()) return undefined
   const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
   return noCommandError(`${quoted(word)} of watch`, word, reason, line)
@@ -139,16 +139,16 @@ const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
 /**
  * Suggests a command for a field, a band, a file or a ticker that was typed first; undefined for other words.
- * @param others the other words of the line
+ * @param otherWords of the line
  * @param errorWith makes the error from the end of its sentence and the line to paste
  */
 function suggestByName(
   word: string,
-  others: readonly string[],
+  otherWords: readonly string[],
   errorWith: (reason: Words, line: Remedy) => InvalidParameter,
 ): InvalidParameter | undefined {
   const name = word.toLowerCase()
-  const ticker = others.find(other => isTicker(other))
+  const ticker = otherWords.find(isTicker)
   const [field] = likelyFields(name, BUILT_IN)
   if (field !== undefined) {
     const reason = field === name ? `${field} is a field` : `${field} is the field`
@@ -161,17 +161,17 @@ function suggestByName(
     const isScan = fieldOfBand === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
     return errorWith(`it is a band of ${fieldOfBand}`, isScan ? remedy('scan oversold') : events)
   }
-  if (isFile(word)) return errorWith(LOADS_A_FILE, remedy('import', [word, ...others]))
+  if (isFile(word)) return errorWith(LOADS_A_FILE, remedy('import', [word, ...otherWords]))
   if (/\.ya?ml$/i.test(word))
-    return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
+    return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...otherWords]))
   const isCapitalTicker = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapitalTicker || suggest(word, TOP_WORDS).length > 0) return undefined
-  const [typedField] = others.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
+  const [typedField] = otherWords.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
   const line = typedField === undefined ? remedy('now', [word]) : remedy('events', [word, typedField])
   return errorWith('if it is a ticker, a command comes before it', line)
 }
 
-/** A word that can be a ticker, and means no field. */
+/** Whether a word can be a ticker, and means no field. */
 function isTicker(word: string): boolean {
   return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN).length === 0
 }
@@ -179,7 +179,7 @@ function isTicker(word: string): boolean {
 /** Words after which a condition continues. */
 const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
 
-/** The line with the words of its condition joined into one; null if it has no condition of several words. */
+/** The line with an unquoted condition, such as `rsi_zone = oversold`, joined into one word; null if there is none. */
 export function joinConditionWords(argv: readonly string[]): string[] | null {
   const start = argv.findIndex(
     (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
@@ -209,8 +209,8 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
 /** The option of a command that a typed one may mean: by common slips, then by its letters; undefined if none is near. */
 export function suggestOption(typed: string, options: readonly string[]): string | undefined {
   const word = typed.replace(/^-+/, '').toLowerCase()
-  const names = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
-  return names?.find(name => options.includes(name)) ?? nearestOption(word, options)
+  const meantNames = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
+  return meantNames?.find(name => options.includes(name)) ?? nearestOption(word, options)
 }
 
 /** The option whose letters are nearest to a word; the word may also miss the plural s of the option: `csot`. */

@@ -33,7 +33,7 @@ const ADDRESS: Kind<string, string> = {
   },
 }
 
-/** The costs as they are written. */
+/** Checks the costs of a backtest, and keeps their text as written. */
 const COSTS_AS_TEXT: Kind<string, Text> = {
   schema: COSTS_TEXT.schema,
   takes: COSTS_TEXT.takes,
@@ -101,8 +101,8 @@ function parseConfig(file: JsonSource): ConfigFile {
 
 /** The message for an unknown profile. @param names the profiles that exist */
 export function noProfileMessage(name: string, names: readonly string[]): string {
-  const shownNames = names.length > MAX_NAMED_PROFILES ? [...names.slice(0, MAX_NAMED_PROFILES), '…'] : names
-  const known = names.length === 0 ? 'none is set up' : `there are ${shownNames.join(', ')}`
+  const namedProfiles = names.length > MAX_NAMED_PROFILES ? [...names.slice(0, MAX_NAMED_PROFILES), '…'] : names
+  const known = names.length === 0 ? 'none is set up' : `there are ${namedProfiles.join(', ')}`
   return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
 }
 
@@ -140,7 +140,7 @@ async function changeConfig(env: NodeJS.ProcessEnv, edits: readonly Edit[]): Pro
   const path = configPath(env)
   await changeFile(path, before => {
     let text = before?.trim() ? before : '{}'
-    // A broken file is not changed: its author has to repair it.
+    // Throws for a broken file, which its author has to repair.
     parseConfig(new JsonSource(path, text))
     for (const [keyPath, value] of edits) text = applyEdits(text, modify(text, keyPath, value, EDIT_STYLE))
     return text.endsWith('\n') ? text : `${text}\n`
@@ -169,7 +169,7 @@ function parseProfile(file: JsonSource, name: string, node: Node): Profile {
   const urlNode = members.get('url')
   if (urlNode === undefined) throw file.faultAt(node, `profile ${quoted(name)} has no url.`)
   const url = file.textAt(urlNode, 'url')
-  // Refuses an address that is none.
+  // Throws for an invalid address.
   file.withPosition(urlNode, () => addressOf(url, { allowPlainHttp: true }))
   const tierNode = members.get('tier')
   const tier =
@@ -191,7 +191,7 @@ export function profileName(text: string): string {
 class JsonSource {
   readonly #path: string
   readonly #text: string
-  /** The position of the last lookup. */
+  /** The offset of the last lookup, and its line. */
   #lastFound = { offset: 0, line: 1 }
 
   constructor(path: string, text: string) {
@@ -201,8 +201,8 @@ class JsonSource {
 
   /** The root of the document. Throws ConfigError at the first error. */
   parse(): Node {
-    const beyond = exceededBound(this.#text)
-    if (beyond !== null) throw this.faultAt(beyond, `${beyond.what}.`)
+    const exceeded = exceededBound(this.#text)
+    if (exceeded !== null) throw this.faultAt(exceeded, `${exceeded.what}.`)
     const errors: ParseError[] = []
     const root = parseTree(this.#text, errors, { allowTrailingComma: true })
     const [firstError = { offset: 0 }] = errors
@@ -260,17 +260,18 @@ class JsonSource {
   lineAt({ offset }: { offset: number }): string {
     // Positions are usually looked up in ascending order, so only the text since the last one is scanned.
     if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }
-    const { offset: from, line } = this.#lastFound
-    this.#lastFound = { offset, line: line + this.#text.slice(from, offset).split('\n').length - 1 }
-    return `${this.#path}:${this.#lastFound.line}`
+    const { offset: lastOffset, line: lastLine } = this.#lastFound
+    const line = lastLine + this.#text.slice(lastOffset, offset).split('\n').length - 1
+    this.#lastFound = { offset, line }
+    return `${this.#path}:${line}`
   }
 }
 
 /** The text of a configuration file; null if there is none. Throws ConfigError. */
 export async function readTextFile(path: string): Promise<string | null> {
   try {
-    // Editors of Windows begin a file with a mark of its byte order.
     const text = await readSmallText(createReadStream(path))
+    // Editors of Windows begin a file with a mark of its byte order.
     if (text !== null) return text.replace(/^\ufeff/, '')
     throw new ConfigError(`${path}: ${TOO_LONG}.`)
   } catch (cause) {
@@ -283,8 +284,7 @@ export async function readTextFile(path: string): Promise<string | null> {
 /**
  * Replaces a whole file, readable only by its owner; a symbolic link stays. The last of two simultaneous changes wins.
  * Throws ConfigError.
- *
- * @param change from the present text, null without a file, to the new one
+ * @param change makes the new text from the present one, which is null without a file
  */
 export async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
   try {

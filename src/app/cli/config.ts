@@ -105,11 +105,7 @@ const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR
 
 const NO_SETTINGS: SavedSettings = { values: {}, positions: {} }
 
-/**
- * The settings of a run. Throws InvalidParameter, which names the option or the variable.
- * @param options the typed options
- * @param saved the settings of config.json
- */
+/** The settings of a run. Throws InvalidParameter for an option or variable. @param saved the settings of config.json */
 export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NO_SETTINGS): Config {
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
@@ -170,10 +166,7 @@ export function providersPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env).path, 'providers.yaml')
 }
 
-/**
- * Whether config.json exists. Most users have no file, and need not load the code that reads it. An inaccessible file
- * counts as present, and is refused when read.
- */
+/** Whether config.json exists, without loading the code that reads it. An unreadable file counts as present. */
 export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
   try {
     return statSync(configPath(env), { throwIfNoEntry: false }) !== undefined

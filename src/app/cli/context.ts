@@ -43,14 +43,14 @@ export class Context {
   #stopListening: (() => void) | null = null
 
   constructor(world: World, config: Config, format: Format | null, argv: readonly string[], fields: FieldSet) {
-    const { set, used, conditions } = recordUses(fields)
+    const { recordingFields, usedOwnFields, usedConditions } = recordUses(fields)
     this.world = world
     this.config = config
     this.format = format
     this.argv = argv
-    this.fields = set
-    this.#usedOwnFields = used
-    this.#usedConditions = conditions
+    this.fields = recordingFields
+    this.#usedOwnFields = usedOwnFields
+    this.#usedConditions = usedConditions
   }
 
   /** The options that choose the database. */
@@ -74,12 +74,13 @@ export class Context {
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.
-    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#openChosen(config)
+    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env))
+      await this.#openChosenServer(config)
     return this.#usedRemote
   }
 
   /** Opens the server that the settings choose, once for a run; null if they choose none. */
-  async #openChosen(config: Config): Promise<Remote | null> {
+  async #openChosenServer(config: Config): Promise<Remote | null> {
     const { openChosenServer } = await import('./profiles.js')
     this.#remote ??= openChosenServer(config, this.world.env)
     this.#usedRemote = await this.#remote
@@ -99,7 +100,7 @@ export class Context {
     throw wrong(option, what)
   }
 
-  /** Whether the limits of the specification apply: at a tier, and at a server. */
+  /** Whether an answer may be less than all data: with --tier, and from a server. */
   async withholds(): Promise<boolean> {
     return this.config.tier !== null || (await this.remote()) !== null
   }
@@ -115,7 +116,7 @@ export class Context {
     return this.#openLocal()
   }
 
-  /** The chosen server (null if there is none), and the local database, which has the prices. --db names the database. */
+  /** The chosen server (null without one), and the local database with the prices. --db does not replace the server. */
   async remoteAndLocal(): Promise<{ remote: Remote | null; local: Local }> {
     const remote = await this.remote(isRemoteTyped(this.config) ? this.#configWithoutDb : this.config)
     return { remote, local: (await this.#openLocal()).local }
@@ -123,7 +124,7 @@ export class Context {
 
   async #openLocal(): Promise<Opened> {
     const { openLocal } = await import('../open/database.js')
-    this.#opened ??= await openLocal({ ...this.choice, ...this.#view, cluster: await this.cluster() })
+    this.#opened ??= await openLocal({ ...this.choice, ...this.#localSettings, cluster: await this.cluster() })
     return this.#opened
   }
 
@@ -131,7 +132,7 @@ export class Context {
   async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open/database.js')
-    this.#opened ??= openSample({ ...this.#view, cluster: await this.cluster() })
+    this.#opened ??= openSample({ ...this.#localSettings, cluster: await this.cluster() })
     return this.#opened.local
   }
 
@@ -145,7 +146,7 @@ export class Context {
   }
 
   /** The settings that decide how the local database answers. */
-  get #view() {
+  get #localSettings() {
     const { tier, as_of: asOf, threads } = this.config
     return { tier, asOf, threads, fields: this.fields, now: () => this.world.now() }
   }
@@ -157,7 +158,7 @@ export class Context {
 
   /** The server for pulling events; the database does not replace it here. Throws InvalidParameter without a server. */
   async pullServer(): Promise<Remote> {
-    const remote = await this.#openChosen(this.#configWithoutDb)
+    const remote = await this.#openChosenServer(this.#configWithoutDb)
     if (remote === null) throw noServer()
     return remote
   }
@@ -327,7 +328,8 @@ export class Context {
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeEnd()
-    for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
+    // Which answers are from pulled events, and of when.
+    for (const note of this.opened?.bands.marks ?? []) await this.notice(note)
     if (this.#hasShown && this.format !== 'json')
       for (const [name, condition] of this.#usedConditions) await this.notice(`@${name} is ${condition}`)
     if (this.usedRemote === null || !this.#hasShown) return
@@ -360,10 +362,7 @@ function noServer(): InvalidParameter {
   return wrong('remote', `no server is chosen to pull from: ${advice}.`)
 }
 
-/**
- * Refuses options that are only for a server if none is chosen: the answer would come from another source than intended.
- * `--remote local` allows them.
- */
+/** Refuses options for a server if none is chosen: another source would answer. `--remote local` allows them. */
 function refuseServerOptions({ remote, from }: Config): void {
   if (remote === LOCAL) return
   const option = from.key_file ?? from.timeout ?? from.retries
@@ -384,16 +383,16 @@ export class Stopped extends Error {
 }
 
 /**
- * Wraps a set of fields so that it records which own fields and named conditions are looked up: an answer has their
- * definitions. Returns the wrapped set and the two records, which grow during the run.
+ * Wraps a set of fields so that it records which own fields and named conditions are looked up, because an answer has
+ * their definitions. Returns the wrapped set and the two records, which grow during the run.
  */
 function recordUses(fields: FieldSet) {
-  const ownFieldHashes = new Map<string, string>()
+  const usedOwnFields = new Map<string, string>()
   const usedConditions = new Map<string, string>()
   const knownConditions = fields.conditions
   const fieldNamed = (name: string): AnyField | undefined => {
     const field = fields.named(name)
-    if (field?.hash !== undefined) ownFieldHashes.set(name, field.hash)
+    if (field?.hash !== undefined) usedOwnFields.set(name, field.hash)
     return field
   }
   const conditionNamed = (name: string): string | undefined => {
@@ -403,15 +402,15 @@ function recordUses(fields: FieldSet) {
   }
   // Built-in fields have no definitions to record.
   const isBuiltIn = fields.all.every(({ hash }) => hash === undefined)
-  const recordingFields = isBuiltIn ? fields : { ...fields, named: fieldNamed }
-  if (knownConditions === undefined) return { set: recordingFields, used: ownFieldHashes, conditions: usedConditions }
+  const withOwnFields = isBuiltIn ? fields : { ...fields, named: fieldNamed }
+  if (knownConditions === undefined) return { recordingFields: withOwnFields, usedOwnFields, usedConditions }
   const conditions = {
     get names() {
       return knownConditions.names
     },
     named: conditionNamed,
   }
-  return { set: { ...recordingFields, conditions }, used: ownFieldHashes, conditions: usedConditions }
+  return { recordingFields: { ...withOwnFields, conditions }, usedOwnFields, usedConditions }
 }
 
 /** A hint with the answering server and the remaining credits of the key's account. */
@@ -424,11 +423,11 @@ function remoteHint({ url, credits }: Remote, { profile }: Config): string {
 /** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty if unknown. */
 export function creditsLeft(credits: Credits | null): string {
   const parts: string[] = []
-  const add = (allowance: Allowance | null | undefined, what: string): void => {
+  const addAllowance = (allowance: Allowance | null | undefined, what: string): void => {
     if (allowance != null) parts.push(`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`)
   }
-  add(credits?.day, 'credits left today')
-  add(credits?.hour, 'left this hour')
+  addAllowance(credits?.day, 'credits left today')
+  addAllowance(credits?.hour, 'left this hour')
   return parts.join(', ')
 }
 
@@ -440,7 +439,7 @@ async function sampleNotice({ store }: Local): Promise<string> {
   return `sample data, ${count(tickers.length, 'ticker')}${range}; load your own: bands import FILE.csv`
 }
 
-/** Progress is shown once the work has lasted this long, and drawn again at most this often; `plain` writes a line so often. */
+/** When progress is first drawn, the time between two drawings, and the time between two lines of `plain`. */
 const FIRST_DRAW_MS = 500
 const REDRAW_MS = 100
 const PLAIN_LINE_MS = 10_000
@@ -454,7 +453,7 @@ type ProgressKind = 'line' | 'plain' | 'none'
  */
 export function progressDisplay(stream: Stream, kind: ProgressKind, width: number, clock: () => number) {
   const started = clock()
-  let next = started + (kind === 'plain' ? PLAIN_LINE_MS : FIRST_DRAW_MS)
+  let nextAt = started + (kind === 'plain' ? PLAIN_LINE_MS : FIRST_DRAW_MS)
   let isDrawn = false
   // A closed stderr is no error.
   const write = (text: string): void => void stream.write(text).catch(() => {})
@@ -462,9 +461,9 @@ export function progressDisplay(stream: Stream, kind: ProgressKind, width: numbe
     /** May be called at every step; the text is only made when it is shown. */
     step(text: () => string): void {
       const now = clock()
-      if (kind === 'none' || now < next) return
+      if (kind === 'none' || now < nextAt) return
       const line = `${printable(text())}  ${minutesAndSeconds(now - started)}`
-      next = now + (kind === 'plain' ? PLAIN_LINE_MS : REDRAW_MS)
+      nextAt = now + (kind === 'plain' ? PLAIN_LINE_MS : REDRAW_MS)
       isDrawn = kind === 'line'
       write(isDrawn ? `\r${line.slice(0, width - 1)}\x1b[K` : `${line}\n`)
     },

@@ -24,10 +24,7 @@ export interface SqlAnswer {
   blocks: AsyncIterable<{ count: number; rows(): Row[] }>
 }
 
-/**
- * Loads the DuckDB package that is installed next to the program, otherwise that of the working folder. Throws ConfigError
- * if there is none, or if it does not start.
- */
+/** Loads the DuckDB package next to the program, otherwise of the working folder. Throws ConfigError if none starts. */
 function loadDuckDb(): DuckDb {
   const program = import.meta.dirname
   const folder = process.cwd()

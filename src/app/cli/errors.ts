@@ -44,7 +44,7 @@ import {
   replaceWord,
   textWithOptionsOf,
 } from './command-line.js'
-import { commandsWithOption, joinConditionWords, suggestCommand, suggestList } from './command-suggestions.js'
+import { commandsWithOption, joinConditionWords, suggestCommand, suggestWatchList } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context, FailedRun } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -132,7 +132,7 @@ async function humanForm(error: Error, run: FailedRun): Promise<string[]> {
   return lines
 }
 
-/** The message for people. It does not list the allowed values: a line of its own does. */
+/** The message for people. It does not list the allowed values: a line below it does. */
 function messageWords(error: Error, fields: FieldSet | undefined): Words {
   if (!(error instanceof BandsError)) return error.message
   if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
@@ -145,9 +145,10 @@ function parameterMessage(error: InvalidParameter, fields?: FieldSet): Words {
   const { param, value, suggestions = [] } = offence
   const nearestHint = didYouMean(suggestions)
   if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${nearestHint}`
+  // One part of a joined value, such as `--validate "split 2015-01-01"`, is wrong.
   if (fault === 'in_part' && about.part !== undefined)
     return sentence`${{ param }} ${describeValue(value)}: ${[parameterMessage(about.part, fields)].flat()}`
-  if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
+  if (fault !== 'not_allowed' || allowedLabel(error) === undefined) return error.words
   if (about.thing?.kind === 'band') {
     const otherFields = nearestHint === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
     const otherHint = otherFields.length === 0 ? '' : ` It is one of ${otherFields.join(', ')}.`
@@ -201,16 +202,16 @@ async function parameterHelp(error: InvalidParameter, run: FailedRun): Promise<H
   const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isInMessage = typeof allowed === 'string' || wordsAsText(parameterMessage(error)).includes(allowed.join(', '))
-  const workingLineTexts = await workingLines(error, run)
+  const linesToPaste = await workingLines(error, run)
   return [
-    [labelOf(error) ?? 'allowed', isInMessage ? '' : allowed.join(' ')],
+    [allowedLabel(error) ?? 'allowed', isInMessage ? '' : allowed.join(' ')],
     ['usage', usage],
-    ...workingLineTexts.map((line, i): HelpLine => [i === 0 ? 'try' : 'or', line]),
+    ...linesToPaste.map((line, i): HelpLine => [i === 0 ? 'try' : 'or', line]),
   ]
 }
 
 /**
- * The command lines to paste after an error, never none. First the command that the error suggests is tried. Then the
+ * The command lines to paste after an error; never empty. First the command that the error suggests is tried. Then the
  * typed line with its values corrected, in one line for each reading of an ambiguous date. Then the typed line without
  * its wrong word or option, and last an example of the command.
  */
@@ -220,15 +221,15 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
     import('./working-line.js'),
     import('./line-words.js'),
   ])
-  const known = await readVocabulary(run)
-  const isCommand = error instanceof InvalidParameter && error.param === 'command'
+  const vocabulary = await readVocabulary(run)
+  const isUnknownCommand = error instanceof InvalidParameter && error.param === 'command'
   // `help` and `--version` are no commands of the catalogue.
-  if (isCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
+  if (isUnknownCommand && error.remedy !== null && !TOP_WORDS.includes(error.remedy.command.split(' ')[0]!))
     return [quotedLine(remedyWords(error.remedy))]
   const lines = new Set<string>()
   const lineToMend = joinConditionWords(argv) ?? remediedLine(error, argv) ?? argv
   for (const reading of [0, 1]) {
-    const line = await mendLine(lineToMend, known, reading)
+    const line = await mendLine(lineToMend, vocabulary, reading)
     // The typed line in another order would fail, too.
     if (line !== null && !differOnlyInOrder(line, argv)) lines.add(quotedLine(line))
   }
@@ -237,7 +238,7 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
   if (corrected === null && error instanceof InvalidParameter)
     corrected = withoutOption(argv, optionOf(error.param).split(' ')[0]!)
   if (corrected !== null) {
-    const line = (await mendLine(corrected, known)) ?? corrected
+    const line = (await mendLine(corrected, vocabulary)) ?? corrected
     if (!differOnlyInOrder(line, argv)) return [quotedLine(line)]
   }
   const [example] = (await entryOf(argv)?.load())?.examples ?? []
@@ -246,26 +247,26 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
 
 /** The line of an error's remedy. Null without one, and for an unknown first word, for which `mendLine` finds the command. */
 function remediedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
-  const isCommand = error instanceof InvalidParameter && error.param === 'command'
-  if (isCommand && !TOP_WORDS.includes(argv[0]!)) return null
+  const isUnknownCommand = error instanceof InvalidParameter && error.param === 'command'
+  if (isUnknownCommand && !TOP_WORDS.includes(argv[0]!)) return null
   return error.remedy === null ? null : correctedLine(error, argv)
 }
 
-/** Whether lines have the same words, and differ at most by the order of their options. */
-function differOnlyInOrder(line: readonly string[], other: readonly string[]): boolean {
-  // The options of a line in alphabetical order, each with the word after it, then the other words.
-  const parts = (words: readonly string[]): string[] => {
+/** Whether two lines have the same words, and differ at most by the order of their options. */
+function differOnlyInOrder(line: readonly string[], otherLine: readonly string[]): boolean {
+  // The options in alphabetical order, each with the word after it, then the other words.
+  const sortOptions = (words: readonly string[]): string[] => {
     const options: string[] = []
-    const others: string[] = []
+    const plainWords: string[] = []
     for (let at = 0; at < words.length; at++) {
       const word = words[at]!
       const hasValue = words[at + 1]?.startsWith('--') === false
-      if (!word.startsWith('--')) others.push(word)
+      if (!word.startsWith('--')) plainWords.push(word)
       else options.push(hasValue ? quotedLine([word, words[++at]!]) : word)
     }
-    return [...options.toSorted(), ...others]
+    return [...options.toSorted(), ...plainWords]
   }
-  return quotedLine(parts(line)) === quotedLine(parts(other))
+  return quotedLine(sortOptions(line)) === quotedLine(sortOptions(otherLine))
 }
 
 /** The typed line with the nearest valid value, or the line of the remedy; null if there is none. */
@@ -283,8 +284,8 @@ function correctedLine(error: InvalidParameter | NotFound, argv: readonly string
     : replaceWithinWord(argv, offence, nearest)
 }
 
-/** The label of the listed valid values: `bands`, `fields`, `options` or `commands`; undefined for other values. */
-function labelOf({ about, param }: InvalidParameter): string | undefined {
+/** The label of the line with the allowed values: `bands`, `fields`, `options` or `commands`; undefined for other values. */
+function allowedLabel({ about, param }: InvalidParameter): string | undefined {
   const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
   return kind && `${kind}s`
 }
@@ -295,7 +296,7 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
   const { missing, suggestions } = error
   // Tickers do not help with a missing file or account.
   if (missing?.kind !== 'ticker' || context?.opened == null) {
-    // The word was taken for the name of a file, and may be a misspelt field.
+    // The name of the missing file may be a misspelt field.
     const command = await entryOf(argv)?.load()
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
     if (missing?.kind === 'file' && takesField && suggestions.length === 0)
@@ -335,7 +336,7 @@ async function sampleLine(ticker: string, argv: readonly string[], { opened, con
   }
 }
 
-/** The row of the command that a line names; undefined if it names none. */
+/** The entry in the catalogue for the command that a line names; undefined if it names none. */
 function entryOf(argv: readonly string[]): Entry | undefined {
   const at = argv.findIndex(word => TOP_WORDS.includes(word))
   const twoWords = argv.slice(at, at + 2).join(' ')
@@ -372,8 +373,8 @@ export async function usageError(
       if (group === undefined)
         return suggestCommand(word, argv) ?? unknownWordError('command', word, TOP_WORDS, suggest(word, TOP_WORDS))
       const words = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
-      const suggestedList = group === 'watch' ? suggestList(word, argv) : undefined
-      return suggestedList ?? unknownWordError('command', word, words, suggest(word, words), group)
+      const watchListError = group === 'watch' ? suggestWatchList(word, argv) : undefined
+      return watchListError ?? unknownWordError('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
       return await unknownOptionError(word.split('=')[0]!, parsed, argv)
@@ -382,8 +383,8 @@ export async function usageError(
     case 'commander.optionMissingArgument':
       return missingValueError(word, command)
     case 'commander.excessArguments': {
-      const count = command?.arguments?.length ?? 0
-      const countText = ['no arguments', 'one argument'][count] ?? `${count} arguments`
+      const maxArguments = command?.arguments?.length ?? 0
+      const countText = ['no arguments', 'one argument'][maxArguments] ?? `${maxArguments} arguments`
       const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
       return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${countText}; there are more words here.`, offence)
     }
@@ -403,27 +404,34 @@ function missingValueError(flags: string, command: Command | undefined): Invalid
 
 /** The error for an unknown option: with its new name, the nearest options, or the commands that have it. */
 async function unknownOptionError(
-  typed: string,
+  typedOption: string,
   { command, entry }: ParsedCommand,
   argv: readonly string[],
 ): Promise<InvalidParameter> {
   const allowed = optionNames(command?.options ?? [])
   const plainNames = allowed.map(name => name.slice(2))
-  const nearest = suggest(typed.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
-  if (entry !== undefined && plainNames.includes('prev-band') && LATER_OUTCOME.test(typed) && nearest.length === 0)
+  const nearest = suggest(typedOption.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
+  // Only commands that choose events have --prev-band.
+  if (
+    entry !== undefined &&
+    plainNames.includes('prev-band') &&
+    LATER_OUTCOME.test(typedOption) &&
+    nearest.length === 0
+  )
     return wrong(
       'option',
-      `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
-      { value: typed },
+      `${typedOption} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
+      { value: typedOption },
     )
-  const commands = nearest.length > 0 ? [] : await commandsWithOption(typed, entry)
-  if (commands.length === 0) return unknownWordError('option', typed, [...allowed, '--help'], nearest, entry?.name)
+  const commands = nearest.length > 0 ? [] : await commandsWithOption(typedOption, entry)
+  if (commands.length === 0)
+    return unknownWordError('option', typedOption, [...allowed, '--help'], nearest, entry?.name)
   const more = commands.length > MAX_NAMED_COMMANDS ? ' and more' : ''
   const otherCommands = `${commands.slice(0, MAX_NAMED_COMMANDS).join(', ')}${more}`
   const name = entry?.name ?? argv.find(word => TOP_WORDS.includes(word))
   const verb = commands.length > 1 ? 'have' : 'has'
-  const message = `there is no option ${JSON.stringify(typed)} of ${name}; ${otherCommands} ${verb} one.`
-  return wrong('option', message, { value: typed })
+  const message = `there is no option ${JSON.stringify(typedOption)} of ${name}; ${otherCommands} ${verb} one.`
+  return wrong('option', message, { value: typedOption })
 }
 
 const MAX_NAMED_COMMANDS = 4

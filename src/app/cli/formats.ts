@@ -29,14 +29,12 @@ export function writeAnswer(
   { raw = false } = {},
 ): Promise<void> {
   if (format === 'ndjson') return writeNdjson(rows, sink)
-  const line = (row: object): string => {
-    const flat = flattenRow(row)
-    return csvLine(
-      columns.map(column => flat[column]),
-      raw,
-    )
+  const rowLine = (row: object): string => {
+    const cells = flattenRow(row)
+    const values = columns.map(column => cells[column])
+    return csvLine(values, raw)
   }
-  return writeText(rows, sink, line, { before: csvLine(columns, raw) })
+  return writeText(rows, sink, rowLine, { before: csvLine(columns, raw) })
 }
 
 export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
@@ -74,7 +72,7 @@ export async function* reportEach<T>(items: AsyncIterable<T>, onItem: (item: T) 
   }
 }
 
-/** The text around JSON rows: one object per line, or one document that is never complete in memory. */
+/** The text before, between and after JSON rows: lines of one object each, or one list. */
 const JSON_FRAMES = {
   ndjson: { before: '', between: '\n', after: '\n' },
   json: { before: '[', between: ',\n', after: ']\n' },
@@ -83,7 +81,7 @@ const JSON_FRAMES = {
 /** The text between two rows. */
 export const betweenRows = (output: 'ndjson' | 'json'): string => JSON_FRAMES[output].between
 
-/** Writes rows that come as blocks of text. */
+/** Writes rows that come as blocks of text. A block has several rows with the text of `betweenRows` between them. */
 export async function writeBlocks(
   output: 'ndjson' | 'json',
   blocks: AsyncIterable<{ text: Uint8Array }>,
@@ -110,7 +108,7 @@ function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
 /** The sink gets text in pieces of about this many characters. */
 const CHUNK_LENGTH = 65_536
 
-/** Writes rows as text. The first row comes before the header, so a refused export writes nothing. */
+/** Writes rows as text, in chunks. Nothing is written before the first row comes, so a refused export writes nothing. */
 async function writeText<T>(
   rows: Rows<T>,
   sink: Sink,
@@ -118,10 +116,10 @@ async function writeText<T>(
   { before = '', between = '', after = '' } = {},
 ): Promise<void> {
   let text = before
-  let first = true
+  let isFirst = true
   for await (const row of rows) {
-    text += (first ? '' : between) + textOf(row)
-    first = false
+    text += (isFirst ? '' : between) + textOf(row)
+    isFirst = false
     if (text.length < CHUNK_LENGTH) continue
     await sink.write(text)
     text = ''
@@ -183,7 +181,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   await writeGroups(groups(), columns, sink)
 }
 
-/** Writes row groups as a Parquet file. The first one comes before any byte, so that a refused export writes nothing. */
+/** Writes row groups as a Parquet file. Nothing is written before the first one comes, so a refused export writes nothing. */
 export async function writeGroups(
   groups: AsyncIterable<EncodedGroup>,
   columns: readonly ParquetColumn[],
@@ -202,7 +200,7 @@ export async function writeGroups(
 export async function writeFileWhole(file: string, write: (sink: Sink) => Promise<void>): Promise<void> {
   await refuseMissingFolder(file)
   const target = await realpath(file).catch(() => file)
-  // A dangling link counts as present.
+  // A dangling link counts as existing.
   const existing = await stat(target).catch(() => lstat(target).catch(() => null))
   if (existing !== null && !existing.isFile()) return writeToPath(target, file, write)
   const partial = `${target}.${process.pid}.partial`
@@ -215,10 +213,7 @@ export async function writeFileWhole(file: string, write: (sink: Sink) => Promis
   }
 }
 
-/**
- * Reads a small text file of the command line. Throws NotFound for a missing file, BadData for one that is too long,
- * StorageError for an unreadable one.
- */
+/** Reads a small text file. Throws NotFound if it is missing, BadData if it is too long, otherwise StorageError. */
 export async function readSmallFile(file: string): Promise<string> {
   try {
     const text = await readSmallText(createReadStream(file))
@@ -247,7 +242,7 @@ export async function refuseMissingFolder(file: string): Promise<void> {
   })
 }
 
-/** Opens a path for writing, and closes it when the rows are written. @param file the name for errors, as the user typed it */
+/** Opens a path, writes rows to it and closes it. @param file the name for errors, as the user typed it */
 async function writeToPath(path: string, file: string, writeRows: (sink: Sink) => Promise<void>): Promise<void> {
   const handle = await open(path, 'w').catch(cause => throwWriteError(file, cause))
   const write = async (chunk: string | Uint8Array): Promise<void> => {

@@ -8,7 +8,7 @@ interface OptionPart {
   readonly word: string
 }
 
-/** The option parts by the name of the parameter; filled as commands are loaded. */
+/** The joined options by the name of each parameter in them; filled as commands are loaded. */
 const PARTS = new Map<string, OptionPart>()
 
 /** The joined option and a parameter's word in it: `--validate split`. Null for one with its own option, or not loaded. */
@@ -20,18 +20,18 @@ export function joinedOptionText(param: string): string | null {
 /** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
 export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 
-/** The options of a command, with the parameters that are parts of one option joined into it. */
+/** The options of a command; several whose parameters are parts of one option, such as --validate, become that option. */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
   // `validate split` for a part of --validate, one word for an option with another name, '' for an ordinary option.
-  const partOf = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''
+  const partText = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''
   return specs.flatMap((spec): OptionSpec[] => {
-    const [option = '', word] = partOf(spec).split(' ')
+    const [option = '', word] = partText(spec).split(' ')
     if (option === '') return [spec]
-    const parts = word === undefined ? [spec] : specs.filter(other => partOf(other).startsWith(`${option} `))
+    const parts = word === undefined ? [spec] : specs.filter(other => partText(other).startsWith(`${option} `))
     // The joined option replaces the part with a heading, otherwise the first one; the other parts are dropped.
     const replacedPart = parts.find(headingOf) ?? parts[0]
     if (spec !== replacedPart) return []
-    for (const part of parts) PARTS.set(paramOf(part), { option, word: partOf(part).slice(option.length + 1) })
+    for (const part of parts) PARTS.set(paramOf(part), { option, word: partText(part).slice(option.length + 1) })
     return [word === undefined ? renameOption(spec, option) : joinedSpec(option, parts)]
   })
 }
@@ -40,24 +40,24 @@ function renameOption([flags, ...more]: OptionSpec, option: string): OptionSpec 
   return [flags.replace(/--[\w-]+/, `--${option}`), ...more]
 }
 
-/** The option that joins several parameters; its help lists the word and the help of each. */
+/** The option that joins several parameters; its help lists the word and the help of each. PARTS must have them. */
 function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const wordOf = (spec: OptionSpec): string => PARTS.get(paramOf(spec))!.word
-  const words = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))
+  const paramsByWord = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))
   const table = Object.fromEntries(parts.map(spec => [paramOf(spec), parameterOf(spec)!]))
   const examples = parts.flatMap(spec => {
     const [flags] = spec
     const value = flags.includes('<') ? exampleOf(spec) : ''
     return value === null ? [] : [`${wordOf(spec)} ${value}`.trim()]
   })
-  const example = examples[0] ?? Object.keys(words)[0]!
-  const kind = { ...partsKind('PARTS', words, table, example), repeats: true as const }
-  const described = parts.map(spec => {
+  const example = examples[0] ?? Object.keys(paramsByWord)[0]!
+  const kind = { ...partsKind('PARTS', paramsByWord, table, example), repeats: true as const }
+  const partHelps = parts.map(spec => {
     const [flags, about] = spec
     const [, takes = ''] = /<(.*)>/.exec(flags) ?? []
     return `${`${wordOf(spec)} ${takes}`.trim()}: ${about}`
   })
-  const help = `such as "${example}", parted by commas. ${described.join('; ')}`
+  const help = `such as "${example}", parted by commas. ${partHelps.join('; ')}`
   const parameter: Parameter = { kind, help, about: help }
   return [
     `--${option} <PARTS>`,
@@ -69,10 +69,7 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   ]
 }
 
-/**
- * The typed options with each joined option replaced by its parameters, under their names in camel case. Throws
- * InvalidParameter for a part that cannot be read.
- */
+/** The typed options, with joined ones replaced by their parameters in camel case. Throws InvalidParameter. */
 export function splitJoinedOptions(
   specs: readonly OptionSpec[],
   typed: Readonly<Record<string, unknown>>,

@@ -31,15 +31,15 @@ interface Writing {
 
 /** Writes an answer to a stream in one format. @param style how a table is drawn; other formats ignore it */
 export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
-  const plain = printableStream(out)
+  const printableOut = printableStream(out)
   if (format === 'json') {
     for (const text of out.terminal ? [json(answer.document, { isPretty: true })] : jsonPieces(answer))
-      await plain.write(text)
+      await printableOut.write(text)
     return
   }
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
-    return writeAnswer(format, answer, plain, { raw })
+    return writeAnswer(format, answer, printableOut, { raw })
   }
   const [{ blocksText }, { blocksOf }] = await Promise.all([import('./draw/table.js'), import('./draw/described.js')])
   const terminalScreen = await screen()
@@ -52,7 +52,7 @@ export function json(document: unknown, { isPretty = false } = {}): string {
   return `${JSON.stringify(document, null, isPretty ? 2 : undefined)}\n`
 }
 
-/** A list with more items is written in pieces of this length: as one text, that of a whole market needs much memory. */
+/** A longer list is written in pieces of this number of items: as one text, that of a whole market needs much memory. */
 const MAX_PIECE_ITEMS = 5_000
 
 /** The document of an answer as compact JSON, in pieces: a long list is never in memory as one text. */
@@ -61,23 +61,23 @@ function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
     yield json(document)
     return
   }
-  // The text that is not yet handed out.
+  // The text that is not yet yielded.
   let text = '{'
   let isFirst = true
   for (const name of Object.keys(document)) {
-    // A list under `long` may make its items on demand.
+    // `long` names the lists that may make their items on demand.
     const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
     const valueText = isLong(value) ? '[' : JSON.stringify(value)
     if (valueText === undefined) continue
     text += `${isFirst ? '' : ','}${JSON.stringify(name)}:${valueText}`
     isFirst = false
     if (!isLong(value)) continue
-    let comma = ''
+    let separator = ''
     for (const piece of piecesOf(value)) {
-      yield text + comma
+      yield text + separator
       yield JSON.stringify(piece).slice(1, -1)
       text = ''
-      comma = ','
+      separator = ','
     }
     text += ']'
   }

@@ -115,10 +115,7 @@ const isOption = (value: string): boolean => /^--[a-z]/i.test(value)
 /** The code of the parser's error for an option without its value. */
 const MISSING_VALUE_CODE = 'commander.optionMissingArgument'
 
-/**
- * The help that a line asks for. Throws InvalidParameter for a word that is no command.
- * @param word the word after `help`; undefined if there is none
- */
+/** The help that a line asks for. Throws InvalidParameter for an unknown command. @param word the word after `help` */
 async function helpRequest(
   { group, entry, command }: ParsedCommand,
   isWhole: boolean,

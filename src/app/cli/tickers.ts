@@ -198,10 +198,7 @@ function splitSymbols(text: string): string[] {
     .filter(symbol => symbol !== '')
 }
 
-/**
- * The tickers that have one of the fields, with a notice about the others. Returns all if none has one: the refusal
- * then lists the available fields.
- */
+/** The tickers that have one of the fields, with a notice about the others. All if none has one: a refusal follows. */
 export async function tickersWithFields(
   context: Context,
   tickers: readonly string[],

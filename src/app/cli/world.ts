@@ -122,10 +122,7 @@ function onStop(stop: (signal: Signal) => void, grace = GRACE_MS): () => void {
   return stopListening
 }
 
-/**
- * Calls back at SIGHUP; returns a function that stops listening. At a terminal this signal means that it was closed, and
- * keeps its usual effect.
- */
+/** Calls back at SIGHUP; returns a function that stops listening. At a terminal SIGHUP keeps its usual effect. */
 function onReload(reload: () => void): () => void {
   if (isTerminal(1) || isTerminal(2)) return () => {}
   process.on('SIGHUP', reload)

@@ -103,7 +103,7 @@ async function showEvents(context: Context, args: Args, query: EventsQuery): Pro
   if (server !== null && returns)
     await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
   const olderOption = optionForOlder(result, await largestLimit(context, result.total))
-  // The page itself says so, and advice at a terminal.
+  // JSON has the number, and a hint at a terminal says it.
   if (result.total > result.events.length && context.format !== 'json' && !context.isHinting)
     await context.remark(leftOutText(result, olderOption, args.value('limit') !== undefined))
   // A server that sells plans names the address in its own refusals.
@@ -119,11 +119,7 @@ function optionForOlder({ events }: NewestEvents, limit: number): string {
   return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
 }
 
-/**
- * A sentence with the number of older events that are left out.
- * @param option the option that shows more
- * @param isLimited whether a limit was typed, which also limits rows for machines
- */
+/** The number of older events that are left out. @param option shows more @param isLimited whether a limit was typed */
 function leftOutText({ events, total }: NewestEvents, option: string, isLimited: boolean): string {
   const omitted = total - events.length
   const subject = omitted === 1 ? '1 older event is' : `${omitted} older events are`
@@ -145,13 +141,13 @@ function hintsFor(
   const hasReturns = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
   const omitted = total - events.length
-  const words = ['tally', ticker, ...eventWords(query)]
-  if (timeframe !== 'daily') words.push('--timeframe', timeframe)
+  const tallyWords = ['tally', ticker, ...eventWords(query)]
+  if (timeframe !== 'daily') tallyWords.push('--timeframe', timeframe)
   const hints: string[] = []
   if (hasReturns && !wide) hints.push(signs)
   if (!hasReturns && events.length > 0) hints.push(`Stability, flips and returns come with the Plus tier${upgrade}`)
   if (omitted > 0) hints.push(`${omitted} older: ${olderOption}`)
-  if (hasReturns) hints.push(`next: ${quotedLine(words)}`)
+  if (hasReturns) hints.push(`next: ${quotedLine(tallyWords)}`)
   return hints
 }
 

@@ -51,10 +51,10 @@ function axisLabels(low: number, high: number, { height, label }: ChartOptions):
   return labels.map(text => text.padStart(width))
 }
 
-/** A line with each text at its position; a text that would touch the one before it is omitted. */
-function placeAxisTexts(words: ChartOptions['axisTexts'], width: number): string {
+/** The texts in one line, each at its position; a text that would touch the one before it is omitted. */
+function placeAxisTexts(axisTexts: ChartOptions['axisTexts'], width: number): string {
   let line = ''
-  for (const { at, text } of words) {
+  for (const { at, text } of axisTexts) {
     const start = Math.round(at * (width - text.length))
     if (start < 0 || (line !== '' && start < line.length + 2)) continue
     line = line.padEnd(start) + text
@@ -90,11 +90,12 @@ interface Line {
   dotted?: boolean
 }
 
-/** Several lines on one scale, from left to right, as `height` lines of `width` characters; lowest at the bottom. */
+/** Draws lines on one scale from left to right, as `height` rows of `width` characters; the lowest value at the bottom. */
 export function drawLines(lines: readonly Line[], { width, height, ascii }: Size): string[] {
   const pen = ascii ? ASCII : BRAILLE
+  // The dots of each character, as bits.
   const cells = Array.from({ length: height }, () => new Uint8Array(width))
-  const set = (x: number, y: number): void => {
+  const setDot = (x: number, y: number): void => {
     const row = cells[Math.floor(y / pen.down)]!
     row[Math.floor(x / pen.across)]! |= 1 << ((x % pen.across) * pen.down + (y % pen.down))
   }
@@ -106,7 +107,7 @@ export function drawLines(lines: readonly Line[], { width, height, ascii }: Size
       const [x, y] = dot
       const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
       plotSegment(fromX, fromY, x, y, (x, y) => {
-        if (!dotted || x % DOT_SPACING === 0) set(x, y)
+        if (!dotted || x % DOT_SPACING === 0) setDot(x, y)
       })
     })
   }
@@ -140,11 +141,11 @@ function dotPositions(
   })
 }
 
-/** Sets the dots from one position to another, without gaps. */
-function plotSegment(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
+/** Calls `setDot` for each dot from one position to another, without gaps. */
+function plotSegment(x: number, y: number, toX: number, toY: number, setDot: (x: number, y: number) => void): void {
   const steps = Math.max(Math.abs(toX - x), Math.abs(toY - y), 1)
   for (let i = 0; i <= steps; i++) {
-    set(Math.round(x + ((toX - x) * i) / steps), Math.round(y + ((toY - y) * i) / steps))
+    setDot(Math.round(x + ((toX - x) * i) / steps), Math.round(y + ((toY - y) * i) / steps))
   }
 }
 
@@ -163,9 +164,9 @@ export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number
   const maxValue = bars.reduce((max, bar) => Math.max(max, bar.value), 0)
   return bars.map(bar => {
     const length = maxValue === 0 ? 0 : (bar.value / maxValue) * barWidth
-    const drawn = ascii ? '#'.repeat(Math.round(length)) : eighthBlocks(length)
+    const blocks = ascii ? '#'.repeat(Math.round(length)) : eighthBlocks(length)
     const axis = ascii ? '|' : '│'
-    return `${bar.label.padStart(labelWidth)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
+    return `${bar.label.padStart(labelWidth)} ${axis}${blocks}${blocks === '' ? '' : ' '}${bar.text}`.trimEnd()
   })
 }
 
@@ -179,24 +180,24 @@ function eighthBlocks(length: number): string {
 const EIGHTHS = '▏▎▍▌▋▊▉'
 
 export function maxLength(texts: readonly string[]): number {
-  return texts.reduce((most, text) => Math.max(most, text.length), 0)
+  return texts.reduce((max, text) => Math.max(max, text.length), 0)
 }
 
-/** A line of blocks that rise with the values, at most `width` wide: each column shows its last value. */
+/** A line of blocks that rise with the values. Of more values than `width`, each column shows the last one that falls on it. */
 export function sparkline(values: readonly number[], { width, ascii }: { width: number; ascii: boolean }): string {
-  const signs = ascii ? ASCII_BLOCKS : BLOCKS
+  const blocks = ascii ? ASCII_BLOCKS : BLOCKS
   const columns = Math.min(width, values.length)
   const shown = Array.from({ length: columns }, (_, i) => values[Math.ceil(((i + 1) * values.length) / columns) - 1]!)
   const { high, low } = scaleOf([{ values: shown }])
-  const top = signs.length - 1
-  const rowOf = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
-  return shown.map(value => signs[Math.round(rowOf(value))]!).join('')
+  const top = blocks.length - 1
+  const levelOf = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
+  return shown.map(value => blocks[Math.round(levelOf(value))]!).join('')
 }
 
 const BLOCKS = '▁▂▃▄▅▆▇█'
 const ASCII_BLOCKS = '.:-=+*#@'
 
-/** The height of the price, without the lines below it. */
+/** `height` is that of the price, without the lines below it. */
 interface TimelineOptions extends Size {
   /** Colours a text by the band's index in the vocabulary; absent: no colour. */
   paint?: (band: number, text: string) => string
@@ -216,14 +217,14 @@ export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions
   const plot = drawChart([line], { ...options, label, axisTexts: [] }).slice(0, options.height)
   const margin = plot[0]!.search(/[|│]/) + 1
   const width = Math.max(1, options.width - margin)
-  const codes = bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
+  const codes = bandCodes(bars, bands)
   const columns = barsByColumn(bars.length, width)
   const columnCodes = columns.map(indexes => mostFrequent(indexes.map(i => codes[i]!)))
   const marks = columns.map(indexes => eventMark(indexes.filter(i => bars[i]!.event).length))
-  const below = [bandStrip(columnCodes, paint), marks.join(''), dateAxis(bars, width)]
+  const linesBelow = [bandStrip(columnCodes, paint), marks.join(''), dateAxis(bars, width)]
   return [
     ...plot,
-    ...below.map(text => `${' '.repeat(margin)}${text}`.trimEnd()),
+    ...linesBelow.map(text => `${' '.repeat(margin)}${text}`.trimEnd()),
     ...bandLegend(codes, bands, options.width, paint),
   ]
 }
@@ -248,14 +249,14 @@ export function drawMultiples(timelines: readonly Timeline[], options: TimelineO
     for (let i = 0; i < height; i++)
       lines.push(
         row
-          .map(cells => cells[i] ?? ' '.repeat(width))
+          .map(picture => picture[i] ?? ' '.repeat(width))
           .join(' '.repeat(GAP))
           .trimEnd(),
       )
     lines.push('')
   }
   const { bands = [] } = timelines[0] ?? {}
-  const codes = timelines.flatMap(({ bars }) => bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band))))
+  const codes = timelines.flatMap(({ bars }) => bandCodes(bars, bands))
   return [...lines, ...bandLegend(codes, bands, options.width, options.paint ?? ((_, text) => text))]
 }
 
@@ -271,14 +272,22 @@ function drawPicture(timeline: Timeline, options: TimelineOptions): string[] {
   return [title.slice(0, options.width).padEnd(options.width), ...drawn.map(padded)]
 }
 
-/** The bars that fall on each column; a column between two bars repeats the bar before it. */
-function barsByColumn(bars: number, width: number): number[][] {
+/** The index of each bar's band in the vocabulary; -1 for a bar without a band yet. */
+function bandCodes(bars: readonly TimelineBar[], bands: readonly string[]): number[] {
+  return bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
+}
+
+/** The indexes of the bars that fall on each column; none for a column between two bars. */
+function barsByColumn(barCount: number, width: number): number[][] {
   const columns = Array.from({ length: width }, (): number[] => [])
-  for (let i = 0; i < bars; i++) columns[bars === 1 ? 0 : Math.floor((i * (width - 1)) / (bars - 1) + 0.5)]!.push(i)
+  for (let i = 0; i < barCount; i++) {
+    const column = barCount === 1 ? 0 : Math.floor((i * (width - 1)) / (barCount - 1) + 0.5)
+    columns[column]!.push(i)
+  }
   return columns
 }
 
-/** The code that occurs most often, the later one of equals; null for a column without bars. */
+/** The most frequent code of a column, the last of equally frequent ones; null for a column without bars. */
 function mostFrequent(codes: readonly number[]): number | null {
   const counts = new Map<number, number>()
   for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1)
@@ -290,7 +299,7 @@ function mostFrequent(codes: readonly number[]): number | null {
 /**
  * A line with the letter of the band of each column; a column without bars repeats the one before it. Equal neighbours are
  * painted together.
- * @param codes the index of the band in the vocabulary, -1 for no band yet, null for a column without bars
+ * @param codes as bandCodes returns them, null for a column without bars
  */
 function bandStrip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
   let text = ''
@@ -335,7 +344,7 @@ function dateAxis(bars: readonly TimelineBar[], width: number): string {
   return first + ' '.repeat(left) + middle + ' '.repeat(gap - middle.length - left) + last
 }
 
-/** The lines that explain the letters, with the number of bars of each band. @param codes as in bandStrip, one per bar */
+/** The lines that explain the letters, with the number of bars of each band. @param codes of all bars */
 function bandLegend(
   codes: readonly number[],
   bands: readonly string[],
@@ -343,16 +352,17 @@ function bandLegend(
   paint: (band: number, text: string) => string,
 ): string[] {
   const phrases = [-1, ...bands.keys()].flatMap(code => {
-    const bars = codes.filter(other => other === code).length
-    return bars === 0 ? [] : [`${letterOf(code)} ${code < 0 ? 'none yet' : bands[code]!} ${bars}`.slice(0, width)]
+    const barCount = codes.filter(other => other === code).length
+    const name = code < 0 ? 'none yet' : bands[code]!
+    return barCount === 0 ? [] : [`${letterOf(code)} ${name} ${barCount}`.slice(0, width)]
   })
   // Colours come after wrapping, because lines have to fit by their visible width.
-  const painted = (phrase: string): string => {
+  const paintPhrase = (phrase: string): string => {
     const code = bands.findIndex((_, i) => phrase.startsWith(letterOf(i)))
     return code < 0 ? phrase : paint(code, phrase)
   }
   const gap = ' '.repeat(GAP)
-  return flow(phrases, width, GAP).map(line => line.split(gap).map(painted).join(gap))
+  return flow(phrases, width, GAP).map(line => line.split(gap).map(paintPhrase).join(gap))
 }
 
 /** The number of decimals that makes the price labels distinct. A flat line counts as having steps of 1 %. */

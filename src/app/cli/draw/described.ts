@@ -47,8 +47,8 @@ export function blocksOf(result: Described, screen: Screen, style: Style = {}): 
   const { paragraphs, warnings = [], notes = [], method = [] } = result
   const { words, unicode } = screen
   const blocks = paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words, unicode }))
-  const end = { notes: [...warnings, ...noteNames(notes, style)], faint: method }
-  return end.notes.length === 0 && method.length === 0 ? blocks : [...blocks, end]
+  const lastBlock = { notes: [...warnings, ...noteNames(notes, style)], faint: method }
+  return lastBlock.notes.length === 0 && method.length === 0 ? blocks : [...blocks, lastBlock]
 }
 
 /** One line with the names of the notes that fit, and the number of the others. With --wide: the notes themselves. */
@@ -74,7 +74,7 @@ function shortNoteName(note: string): string {
   return words.length <= MAX_NOTE_NAMES_LENGTH ? words : `${wrap(words, MAX_NOTE_NAMES_LENGTH - 1)[0]}…`
 }
 
-/** Whether a part is shown. @param medium the medium or detail that it is for; undefined for all */
+/** Whether a part is shown on this screen. @param medium the medium or detail that the part is for; undefined for all */
 function isShown(medium: Medium | undefined, { wide = false, explain = false, words }: DrawStyle): boolean {
   if (medium === undefined || medium === 'terminal') return true
   if (medium === 'screen') return !words
@@ -92,7 +92,7 @@ function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: 
   if ('heading' in paragraph) {
     const { heading } = paragraph
     const [first = emptyBlock(shown, style), ...more] = blocks
-    return [{ ...(heading.length === 0 ? {} : { title: heading }), ...first }, ...more]
+    return [heading.length === 0 ? first : { title: heading, ...first }, ...more]
   }
   const [first, ...more] = blocks
   if (first === undefined) return []
@@ -106,11 +106,11 @@ function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: 
 function chartLegend(part: Part): string[] {
   if (!('chart' in part)) return []
   const { lines, y } = part.chart
-  const dotted = lines.filter(({ terminal }) => terminal === 'dotted').map(({ label }) => `dots: ${label}`)
-  return [...dotted, ...(y.log ? ['logarithmic scale'] : [])]
+  const phrases = lines.filter(({ terminal }) => terminal === 'dotted').map(({ label }) => `dots: ${label}`)
+  return y.log ? [...phrases, 'logarithmic scale'] : phrases
 }
 
-/** The first table of a paragraph without content, which shows its column titles. */
+/** The block of a paragraph without content: the column titles of its first table; empty without a table. */
 function emptyBlock(parts: readonly Part[], style: DrawStyle): Block {
   const part = parts.find(part => 'table' in part)
   return part === undefined ? {} : { table: drawnTable(part.table, style) }
@@ -160,7 +160,7 @@ function screenColumn(heading: Heading, { words }: DrawStyle): Column {
   return isNumeric(kind) ? { ...column, align: 'right' } : column
 }
 
-/** A cell as text, with its mark and the shade of its heat. @param grey whether the whole row is faint */
+/** A cell as text, with its mark and, in a heat map, its shade. @param grey whether the whole row is faint */
 function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, style: DrawStyle, grey = false): Cell {
   const isPair = typeof content === 'object' && content !== null
   const value = isPair ? pairText(kind, content, style) : valueText(kind, content, style)

@@ -65,17 +65,17 @@ export function fitToWidth(table: Table, width: number): { table: Table; hidden:
  * about. The last hidden column cannot be hidden again.
  */
 function continuation(table: Table, hidden: readonly number[]): Table {
-  const firstFigure = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
+  const firstFigureColumn = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
   const columns = table.columns.map((column, i) => {
     const { spare: _, ...withoutSpare } = column
     return i === hidden.at(-1) ? withoutSpare : column
   })
-  return selectColumns({ ...table, columns }, i => hidden.includes(i) || i < Math.max(firstFigure, 1))
+  return selectColumns({ ...table, columns }, i => hidden.includes(i) || i < Math.max(firstFigureColumn, 1))
 }
 
 function selectColumns(table: Table, isWanted: (index: number) => boolean): Table {
-  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => isWanted(i))
-  return { ...table, columns: only(table.columns), rows: table.rows.map(only) }
+  const select = <T>(items: readonly T[]): T[] => items.filter((_, i) => isWanted(i))
+  return { ...table, columns: select(table.columns), rows: table.rows.map(select) }
 }
 
 /** The table as lines of aligned text, each character one column wide. */
@@ -141,8 +141,8 @@ export interface Screen {
 
 /** The text of blocks. In a pipe a single table has nothing around it, so that its lines can be counted and cut. */
 export async function blocksText(blocks: readonly Block[], screen: Screen): Promise<string> {
-  const legible = (text: string): string => (screen.unicode ? printable(text) : withAsciiSigns(printable(text)))
-  const legibleBlocks = blocks.map(block => cleanBlock(block, legible))
+  const makeLegible = (text: string): string => (screen.unicode ? printable(text) : withAsciiSigns(printable(text)))
+  const legibleBlocks = blocks.map(block => legibleBlock(block, makeLegible))
   const [first, ...more] = legibleBlocks
   const isPipe = screen.width === Number.POSITIVE_INFINITY
   if (isPipe && first?.table && more.length === 0 && !first.notes?.length)
@@ -153,9 +153,13 @@ export async function blocksText(blocks: readonly Block[], screen: Screen): Prom
 }
 
 /** A block with every text made legible, except drawings: these have colour codes, and no text of files. */
-function cleanBlock({ title, table, notes, phrases, faint, ...rest }: Block, legible: (text: string) => string): Block {
-  const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
-  const rows = table?.rows.map(row => row.map(clean))
+function legibleBlock(
+  { title, table, notes, phrases, faint, ...rest }: Block,
+  legible: (text: string) => string,
+): Block {
+  const legibleCell = (cell: Cell): Cell =>
+    typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) }
+  const rows = table?.rows.map(row => row.map(legibleCell))
   const texts = { title: title?.map(legible), phrases: phrases?.map(legible), notes: notes?.map(legible) }
   return { ...rest, ...texts, faint: faint?.map(legible), table: table && { ...table, rows: rows! } }
 }
@@ -165,8 +169,8 @@ async function blockParts(block: Block, screen: Screen): Promise<string[]> {
   const { title = [], table, drawing, notes = [], phrases = [], faint = [] } = block
   const { width, paint } = screen
   const heading = [...flow(title, width).map(line => paint.strong(line)), ...flow(phrases, width, 2)]
-  const grey = faint.flatMap(note => wrap(note, width)).map(line => paint.faint(line))
-  const below = [...notes.flatMap(note => wrap(note, width)), ...grey]
+  const faintLines = faint.flatMap(note => wrap(note, width)).map(line => paint.faint(line))
+  const below = [...notes.flatMap(note => wrap(note, width)), ...faintLines]
   const middle =
     table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : linesText(drawing ?? [])
   // Sentences directly follow their heading; tables and drawings are set apart.
@@ -192,9 +196,9 @@ function wrapLastColumn(table: Table, screen: Screen): Table {
   const widthLeft = lastColumnWidth(table, screen)
   if (table.columns.at(-1)?.wraps !== true || widthLeft < MIN_WRAPPING_WIDTH) return table
   const rows = table.rows.flatMap(row => {
-    const before = row.slice(0, -1)
+    const otherCells = row.slice(0, -1)
     const [first = '', ...more] = wrap(textOf(row.at(-1)!), widthLeft)
-    return [[...before, first], ...more.map(line => [...before.map(() => ''), line])]
+    return [[...otherCells, first], ...more.map(line => [...otherCells.map(() => ''), line])]
   })
   return { ...table, rows }
 }
@@ -204,21 +208,21 @@ const MIN_WRAPPING_WIDTH = 24
 
 /** The width that the other columns leave to the last one. */
 function lastColumnWidth(table: Table, { width }: Screen): number {
-  const before = table.columns.slice(0, -1)
-  return before.reduce((room, column, i) => room - widthOf(column, i, table) - GAP.length, width)
+  const otherColumns = table.columns.slice(0, -1)
+  return otherColumns.reduce((widthLeft, column, i) => widthLeft - widthOf(column, i, table) - GAP.length, width)
 }
 
-/** The table with a last column of text cut to the width that is left, and marked; numbers are never cut. */
+/** The table with the texts of its last column cut to the width that is left, each with a mark; numbers are never cut. */
 function cutLastColumn(table: Table, screen: Screen): Table {
   const last = table.columns.length - 1
   if (table.columns[last]?.align === 'right') return table
   const widthLeft = lastColumnWidth(table, screen)
   const mark = screen.unicode ? '…' : '...'
   const cut = (cell: Cell): Cell => {
-    const shown = textOf(cell)
-    if (shown.length <= widthLeft || widthLeft <= mark.length) return cell
-    const short = shown.slice(0, widthLeft - mark.length) + mark
-    return typeof cell === 'string' ? short : { ...cell, text: short }
+    const text = textOf(cell)
+    if (text.length <= widthLeft || widthLeft <= mark.length) return cell
+    const shortText = text.slice(0, widthLeft - mark.length) + mark
+    return typeof cell === 'string' ? shortText : { ...cell, text: shortText }
   }
   return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
 }

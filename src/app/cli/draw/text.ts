@@ -6,11 +6,11 @@ export interface Paint {
   faint(text: string): string
 }
 
-const same = (text: string): string => text
+const unchanged = (text: string): string => text
 
-export const UNPAINTED: Paint = { good: same, bad: same, strong: same, faint: same }
+export const UNPAINTED: Paint = { good: unchanged, bad: unchanged, strong: unchanged, faint: unchanged }
 
-/** Sixteen colours, which every terminal has. */
+/** Colours of the sixteen that every terminal has; none unless `coloured`. */
 export async function paintFor(coloured: boolean): Promise<Paint> {
   if (!coloured) return UNPAINTED
   const { Chalk } = await import('chalk')
@@ -44,7 +44,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, indent + line]
 }
 
-/** Lays out unbroken phrases side by side while they fit. */
+/** Lays out phrases side by side while they fit, as lines of at most `width`. Only a phrase that is longer is wrapped. */
 export function flow(phrases: readonly string[], width: number, gap = 3): string[] {
   const lines: string[] = []
   for (const phrase of phrases.flatMap(text => (text.length > width ? wrap(text, width) : [text]))) {
