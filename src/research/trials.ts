@@ -22,7 +22,6 @@ export interface CellSpec {
   last: Day | null
 }
 
-/** The result of a cell. */
 type CellFound = Pick<Trial, 'p' | 'test' | 'sharpe'>
 
 /** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
@@ -91,6 +90,7 @@ function sortedOrNull(values: readonly string[] | null): string[] | null {
   return values === null ? null : values.toSorted()
 }
 
+/** For example `rsi_zone = oversold; 20d; SPY; 2013-02-08 to 2018-02-07`. */
 function cellInWords({ tickers, filter, horizon, first, last }: CellSpec): string {
   return [
     ...filterWords(filter),
@@ -138,7 +138,10 @@ export async function noteAndCompare(
   return { ...compareWithLog(runTrials, logTrials, family), countOfKind: ofKind }
 }
 
-/** Corrects the p of a run as noteAndCompare() does. @param logTrials whole log; the run replaces trials of its hashes */
+/**
+ * Corrects the p of a run's trials by Benjamini-Hochberg over all logged trials of the same data.
+ * @param logTrials all trials of the log; the run's own values replace those of the same hash
+ */
 export function compareWithLog(
   runTrials: readonly Trial[],
   logTrials: readonly Trial[],
@@ -177,10 +180,6 @@ function presentP({ p, test }: Trial): number | null {
   return test !== null && PRESENT_TESTS.has(test) ? p : null
 }
 
-function isTested(trial: Trial): boolean {
-  return presentP(trial) !== null
-}
-
 /** The test of a cell, as studies, sweeps and the log name it. */
 export const CELL_TEST = 'newey_west'
 
@@ -207,7 +206,7 @@ export function isStrategy({ hash, asked: question }: Trial): boolean {
 
 /** The trials that count: all about events, and of strategies those with a p of the present test. */
 export function countedTrials<T extends Trial>(cells: readonly T[], strategies: readonly T[]): readonly T[] {
-  return [...cells, ...strategies.filter(isTested)]
+  return [...cells, ...strategies.filter(strategy => presentP(strategy) !== null)]
 }
 
 /** The number of questions and windows behind some trials. A trial without a question counts as one. */
@@ -253,6 +252,7 @@ class FallbackTrials implements Trials {
     this.#ledger = ledger
   }
 
+  /** Notes trials, or remembers them if the log cannot be written. Returns how many of the kind, and of all, there are. */
   async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
     try {
       return await this.#ledger.note(kind, trials)
@@ -265,6 +265,7 @@ class FallbackTrials implements Trials {
     }
   }
 
+  /** The logged trials of a kind, then those that could not be written, each once. */
   async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
     const known = new Map<string, Trial>()
     const addIfNew = (trial: Trial): void => {
@@ -293,13 +294,13 @@ export function filterWords({
   lag,
 }: EventFilter): string[] {
   return [
-    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
-    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
-    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
+    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${bandsOrAny(bands)}`,
+    ...(prev_bands === null ? [] : [`from ${bandsOrAny(prev_bands)}`]),
+    ...(stability === null ? [] : [`stability ${bandsOrAny(stability)}`]),
     ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
     ...(context === null
       ? []
-      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+      : [`while ${context.ticker} ${context.field} = ${bandsOrAny(context.bands)}${lagWords(context)}`]),
     ...(when === undefined ? [] : [`when ${when}`]),
     ...lagInWords(lag),
   ]
@@ -310,7 +311,7 @@ export function tickerWords(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
 }
 
-function anyOf(values: readonly string[] | null): string {
+function bandsOrAny(values: readonly string[] | null): string {
   return values?.join(', ') ?? 'any'
 }
 

@@ -6,7 +6,7 @@ import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { simulate } from '../../src/research/backtest/draws.js'
 import { loadStrategies, type Ready } from '../../src/research/backtest/members.js'
-import { planRuns, runOf } from '../../src/research/backtest/portfolio.js'
+import { planRuns, runPlan } from '../../src/research/backtest/portfolio.js'
 import { entryTest, longestTradeBars, randomEntry } from '../../src/research/backtest/random-entry.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import { notInQuick } from '../support/full.js'
@@ -52,7 +52,7 @@ describe('equal signals that compete for positions', () => {
     const found = await run()
     const own = await ready()
     const plan = planRuns(own)
-    const totals = Array.from({ length: 200 }, (_, i) => runOf(plan, Random.stream(1, i + 1)).equity.at(-1)! - 1)
+    const totals = Array.from({ length: 200 }, (_, i) => runPlan(plan, Random.stream(1, i + 1)).equity.at(-1)! - 1)
     const ascending = Float64Array.from(totals).sort()
     expect(found.draws).toMatchObject({
       n: 200,
@@ -66,13 +66,13 @@ describe('equal signals that compete for positions', () => {
 
   it('are shuffled in draw d by the stream seed xor d, each choice as often as another', async () => {
     const own = planRuns(await ready({ seed: 6 }))
-    expect([...runOf(own, Random.stream(6, 3)).equity]).toEqual([...runOf(own, new Random(5)).equity])
+    expect([...runPlan(own, Random.stream(6, 3)).equity]).toEqual([...runPlan(own, new Random(5)).equity])
     const one = { bars: flat(10, 8), bands: { rsi_zone: 'ddaddddd' } }
     const alike = madeMarket({ A: one, B: one, C: one })
     const plan = planRuns((await loadStrategies(alike, [strategyWith({ tickers: ['A', 'B', 'C'] })]))[0]!)
     const firsts = new Map<string, number>()
     for (let draw = 1; draw <= 2000; draw++) {
-      const [first] = runOf(plan, Random.stream(6, draw)).trades
+      const [first] = runPlan(plan, Random.stream(6, draw)).trades
       firsts.set(first!.member.ticker, (firsts.get(first!.member.ticker) ?? 0) + 1)
     }
     expect([...firsts.keys()].sort()).toEqual(['A', 'B', 'C'])
@@ -105,10 +105,10 @@ describe('equal signals that compete for positions', () => {
     const plan = planRuns(own)
     const once = simulate(await ready({ portfolio: { max_positions: 2, shuffle: true } }))
     expect(once.draws).toBeNull()
-    expect([...once.equity]).toEqual([...runOf(plan, Random.stream(1, 1)).equity])
+    expect([...once.equity]).toEqual([...runPlan(plan, Random.stream(1, 1)).equity])
     const ordered = simulate(await ready({ portfolio: { max_positions: 2, order: 'ticker' } }))
     expect(ordered.draws).toBeNull()
-    expect([...ordered.equity]).toEqual([...runOf(plan, null).equity])
+    expect([...ordered.equity]).toEqual([...runPlan(plan, null).equity])
     expect(() => strategyWith({ portfolio: { shuffle: true, order: 'ticker' } })).toThrow(InvalidParameter)
   })
 

@@ -8,7 +8,7 @@ import { pbo } from '../../src/core/statistics/selection.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { grid, neighboursAt, verdictOnBest } from '../../src/research/backtest/grid.js'
 import type { Grid } from '../../src/research/backtest/result.js'
-import { differingValues, inWords } from '../../src/research/backtest/words.js'
+import { differingValues, strategyInWords } from '../../src/research/backtest/words.js'
 import { notInQuick } from '../support/full.js'
 import { ledger } from './support/ledger.js'
 import { type MadeBar, madeMarket } from './support/made-market.js'
@@ -114,7 +114,7 @@ describe('a grid', () => {
   it('tells the lag of all conditions beside the rules, whichever of them names another ticker', () => {
     const lagged = { tickers: ['A', 'B'], field: 'rsi_zone', exit: 'A:rsi_zone = neutral', context_lag: 2 }
     const { strategies } = parseGrid({ ...lagged, vary: ['hold=3,4'] }, { tier: null })
-    expect(strategies.slice(0, 1).map(inWords)).toEqual([
+    expect(strategies.slice(0, 1).map(strategyInWords)).toEqual([
       'long rsi_zone = any at next-open; hold 3, when A:rsi_zone = neutral; other tickers 2 bars before; A, B',
     ])
     const context = parseGrid({ ...ASKED, context: 'B:rsi_zone=neutral', vary: ['context_lag=0,1'] }, { tier: null })

@@ -6,11 +6,11 @@ import { type SweepQuery, sweep } from '../../src/research/sweep/sweep.js'
 import {
   checkpointOf,
   lastWindowEnds,
-  planOf,
   rangeMask,
   readTickers,
   timelineOf,
   trainMask,
+  validationPlanOf,
 } from '../../src/research/sweep/ticker-data.js'
 import { notInQuick } from '../support/full.js'
 import { asked, madeMarket } from './support/market.js'
@@ -46,7 +46,7 @@ describe('what is chosen on', () => {
   notInQuick('has no window that meets a tested one, nor the embargo after it', () => {
     fc.assert(
       fc.property(cuts, fc.integer({ min: 1, max: 60 }), (cut, horizon) => {
-        const plan = planOf(asked({ tickers: TICKERS, ...cut }), TIMELINE)!
+        const plan = validationPlanOf(asked({ tickers: TICKERS, ...cut }), TIMELINE)!
         const ends = lastWindowEnds(TIMELINE, horizon)
         for (const fold of plan.folds) {
           const mask = trainMask(fold, plan.embargo, ends)

@@ -1,7 +1,7 @@
 import { title } from '../../core/errors.js'
 import { count, listNames, percent, ratio, returnText } from '../../core/numbers.js'
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
-import { exitsInWords, inWords } from '../../research/backtest/words.js'
+import { exitsInWords, strategyInWords } from '../../research/backtest/words.js'
 import { deflatedText, logSentence } from './answer.js'
 import { type Chart, type Line, line, newChart, type Tone } from './chart.js'
 import { canBeLogarithmic, dayOf } from './charts.js'
@@ -54,7 +54,7 @@ export function describeComparison(comparison: Comparison): Description {
     lead: [{ chart: equityCurvesChart(comparison) }],
     warnings: comparison.warnings,
     facts: [
-      ...strategies.map(({ name, strategy }) => [name, `${inWords(strategy)}.`] as const),
+      ...strategies.map(({ name, strategy }) => [name, `${strategyInWords(strategy)}.`] as const),
       ...originFacts(comparison),
     ],
     sections: [

@@ -14,7 +14,7 @@ import { combinations, type GridStatistic } from '../../core/params/grid.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
 import { COMBINATION_DRAWS } from '../../research/backtest/draws.js'
 import type { Grid, GridCell } from '../../research/backtest/result.js'
-import { inWords } from '../../research/backtest/words.js'
+import { strategyInWords } from '../../research/backtest/words.js'
 import { LEAST_UNITS } from '../../research/study/result.js'
 import { logSentence, testedAnswer } from './answer.js'
 import {
@@ -90,7 +90,7 @@ export function describeGrid(grid: Grid): Description {
         : [{ chart: testsEquityChart(tests) }],
     warnings: grid.warnings,
     facts: compact([
-      best && (['Rules of the best', `${inWords(best.strategy)}.`] as const),
+      best && (['Rules of the best', `${strategyInWords(best.strategy)}.`] as const),
       ...axes.map(({ key, values }) => [keyInWords(key), values.join(', ')] as const),
       ...originFacts(grid),
     ]),

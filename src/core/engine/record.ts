@@ -196,7 +196,6 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
   return series
 }
 
-/** The bars of a ticker at a timeframe, from its daily ones. */
 export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
   return timeframe === 'daily' ? daily : weekly(daily, assetClass)
 }
@@ -277,7 +276,10 @@ function seriesTail(
   return tails && { series, outcomes: { ranks: ranksEndingSince(series, since) }, fields: tails }
 }
 
-/** Continues a record by the codes from bar `since` on; null if the band in force before that bar is unknown. */
+/**
+ * Continues a field's record by its codes from bar `since` on; null if the band in force before that bar is unknown.
+ * @param recorded the stored events, which `earlier` ones come before; undefined for a field without a record
+ */
 function extendRecord(
   recorded: FieldTail | undefined,
   codes: Uint8Array,
@@ -329,7 +331,6 @@ function endsInGap(gaps: Int32Array, bar: number): boolean {
   return gaps.length > 0 && gaps.at(-1)! > bar
 }
 
-/** Whether all bars from `from` on have this code. */
 function allCodesEqual(codes: Uint8Array, from: number, code: number): boolean {
   for (let t = from; t < codes.length; t++) if (codes[t] !== code) return false
   return true

@@ -160,12 +160,12 @@ export const MAX_RANKS_ONE_BY_ONE = 16
  * @param memory for the ranks, at least as long as the values; it may be left unused
  */
 export function movingRanks(values: Float64Array, subset: Subset, from = 0, memory?: Ranks): Ranks {
-  if (values.length - from <= MAX_RANKS_ONE_BY_ONE) return lastRanks(values, subset, from)
+  if (values.length - from <= MAX_RANKS_ONE_BY_ONE) return ranksOneByOne(values, subset, from)
   return kernelRanks(values, subset, TOLERANCE, memory) ?? plainRanks(values, subset)
 }
 
 /** The ranks of the bars from `from` on, each counted on its own: fastest for a few bars. */
-function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
+function ranksOneByOne(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
   const rank = integerColumn(values.length).fill(-1)
   const size = integerColumn(values.length).fill(0)
   for (let t = Math.max(0, from); t < values.length; t++) {

@@ -311,7 +311,6 @@ export interface ReturnModel {
   marketSquares: number
 }
 
-/** One event as input of every test. */
 export interface AbnormalEvent {
   /** Abnormal returns of the estimation window, oldest first. */
   estimation: Float64Array

@@ -198,11 +198,12 @@ export function ratioError(num: Float64Array, den: Float64Array, days: number): 
 }
 
 /**
- * The ratio and error of `ratioError` for several pairs of series whose events fall on the same few days.
+ * The result of `ratioError` for each of several pairs of series whose events fall on the same few days.
  * @param eventDays the days, ascending
  * @param nums one value a day and pair, day after day
  * @param dens number of events a day, of every pair
  * @param missing indices into `nums`, once for each missing event of a pair
+ * @param days as in `ratioError`
  */
 export function ratioErrors(
   eventDays: Int32Array,

@@ -71,7 +71,6 @@ export function superiorAbility(
 /** Resamples that are summed together, so that a column is read once for all of them. */
 const RESAMPLES_PER_PASS = 8
 
-/** A column that varies, with one or both signs. */
 interface Varying extends Column {
   candidates: Candidate[]
 }
@@ -87,7 +86,6 @@ interface Candidate {
   consistent: number
 }
 
-/** The mean of a candidate over its standard error. */
 function studentisedMean({ sum, scale }: Candidate): number {
   return sum * scale
 }
@@ -182,7 +180,6 @@ interface Kernel {
   total: number
 }
 
-/** The kernel for resamples of n days in blocks of mean length `block`. */
 function distanceKernel(n: number, block: number): Kernel {
   const sameBlock = 1 - 1 / block
   const weights = Float64Array.from({ length: n }, (_, distance) =>

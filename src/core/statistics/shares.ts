@@ -22,7 +22,6 @@ export class CalendarShare {
   readonly #events: Float64Array
   #held = 0
 
-  /** @param days number of days of the calendar */
   constructor(days: number) {
     this.#excess = new Float64Array(days)
     this.#events = new Float64Array(days)

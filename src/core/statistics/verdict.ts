@@ -33,7 +33,6 @@ export interface Tested {
   least?: number | null
 }
 
-/** The verdict of one difference on a page. */
 export interface Judged {
   /** p, corrected by Holm for all differences that the page shows; null without a p. */
   corrected: number | null

@@ -22,7 +22,7 @@ import { contextCoverage } from '../study/words.js'
 import { checkFamily } from '../trials.js'
 import { portfolioCalendar } from './candidates.js'
 import { benchmarkOf, buyAndHold, type ComparedCurve, holdAtExposure, holdTicker } from './comparison.js'
-import { COMBINATION_DRAWS, type DrawnRun, drawsOf, pointsOf, simulate } from './draws.js'
+import { COMBINATION_DRAWS, type DrawnRun, percentilesOf, simulate, summaryOfDraws } from './draws.js'
 import { candidateChoices } from './grid.js'
 import { loadStrategies, type Member, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
@@ -42,12 +42,12 @@ import {
   tradeResults,
   yearsOf,
 } from './statistics.js'
-import { testedRun } from './tested-run.js'
+import { runAndTestDraws } from './tested-run.js'
 import { openValue, type TradeResult } from './trade.js'
 import { logAndDeflate, type StrategyTrial, strategyTrial, testsTrial } from './trial-log.js'
 import { foldsOf, monteCarlo, type Validated, validate, withVerdict } from './validation.js'
 import { type EntryRank, type Evidence, verdictOn } from './verdict.js'
-import { barsAYearIn, refuseShareCostsOnAdjusted, signalsFound, warningsOf } from './warnings.js'
+import { barsAYearIn, refuseShareCostsOnAdjusted, signalOutcomes, warningsOf } from './warnings.js'
 import { costsInWords, differingValues, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
@@ -69,7 +69,7 @@ export async function backtest(
   const [ready, ...candidates] = (await loadStrategies(source, strategies, step)) as [Ready, ...Ready[]]
   refuseShareCostsOnAdjusted(ready)
   step?.(() => 'trades')
-  const { simulation, ranks: entryRanks } = await testedRun(ready, run.reps, source, step)
+  const { simulation, ranks: entryRanks } = await runAndTestDraws(ready, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedInExitOrder(trades))
@@ -94,7 +94,7 @@ export async function backtest(
   const verdict = verdictOn(validated?.evidence ?? evidenceOnAllDays, deflated)
   const validation = withVerdict(validated, verdict)
   const draws = testedDraws(simulation, entryRanks)
-  const { interest, ...signals } = signalsFound(simulation)
+  const { interest, ...signals } = signalOutcomes(simulation)
   const results = { ...signals, draws, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...resultHead(strategy, days, await source.asOfDay()),
@@ -163,8 +163,8 @@ async function validateRun(
  * @param ranks of each draw
  */
 function testedDraws({ draws }: DrawnRun, ranks: readonly (EntryRank | null)[]): Backtest['draws'] {
-  const summary = drawsOf(draws)
-  return summary && { ...summary, p: pointsOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
+  const summary = summaryOfDraws(draws)
+  return summary && { ...summary, p: percentilesOf(Float64Array.from(ranks, rank => rank?.p ?? Number.NaN)) }
 }
 
 /** Compares a strategy with holding its tickers, with holding them at the same exposure, and with a benchmark. */
@@ -185,6 +185,7 @@ function benchmarksOf(
   return benchmarks
 }
 
+/** The first keys of a result: the query, and the dates of the bars. */
 function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
@@ -278,6 +279,7 @@ function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: Trade
   }
 }
 
+/** The assumptions behind the numbers, one a line. */
 function assumptionsOf(
   { strategy, members }: Ready,
   barsAYear: number,

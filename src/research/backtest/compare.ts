@@ -14,7 +14,7 @@ import { bestOf } from '../parts.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedBarIndices } from './comparison.js'
-import { AGREEMENT, DEPENDS_ON_DRAW, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { AGREEMENT, DEPENDS_ON_DRAW, type DrawnRun, simulate, summaryOfDraws } from './draws.js'
 import { loadStrategies, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
@@ -188,7 +188,7 @@ function resultOf(rival: Rival, curve: Curve, days: Int32Array): ComparedStrateg
     statistics: equityStatistics(curve),
     trade_statistics: tradeStatistics(strategy.costs, closedInExitOrder(trades)),
     p: randomEntry(strategy, rival.trades, DEFAULT_REPS).p,
-    draws: drawsOf(rival.draws),
+    draws: summaryOfDraws(rival.draws),
     years: yearsOf({ days, equity: curve.equity, start: curve.start }),
     equity: Array.from(curve.equity, value => value / curve.start),
   }

@@ -103,7 +103,7 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
 /** Compares a strategy with a holding: the statistics of the holding, and their relation on the bars of both. */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
-  const { strategyReturns, heldReturns, bars, barsAYear } = onSharedBars(held, compared)
+  const { strategyReturns, heldReturns, bars, barsAYear } = returnsOnSharedBars(held, compared)
   const freeReturn = freeRate(barsAYear, riskFree)
   const excess = strategyReturns.map(value => value - freeReturn)
   const market = heldReturns.map(value => value - freeReturn)
@@ -171,7 +171,7 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
 }
 
 /** Returns between the bars that both share, the strategy's indices of these bars, and their number a year. */
-function onSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
+function returnsOnSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
   const [bars, heldBars] = sharedBarIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)
   return {

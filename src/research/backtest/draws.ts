@@ -3,7 +3,7 @@ import { Random } from '../../core/statistics/random.js'
 import { drawdowns, sharpe } from '../../core/statistics/sharpe.js'
 import type { CalendarPart } from './candidates.js'
 import type { Ready } from './members.js'
-import { planRuns, runOf, type Simulation } from './portfolio.js'
+import { planRuns, runPlan, type Simulation } from './portfolio.js'
 import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
 
@@ -49,7 +49,7 @@ export function simulate(
   options: DrawOptions = {},
 ): DrawnRun {
   const { draws = DRAWS, each } = options
-  const { only, run } = runsOf(ready, calendar, part)
+  const { only, run } = prepareRuns(ready, calendar, part)
   if (only !== null) return { ...only, draws: null }
   const figures: DrawFigures[] = []
   for (let draw = 0; draw < draws; draw++) {
@@ -69,12 +69,12 @@ export interface Runs {
 }
 
 /** Prepares the draws of a strategy. Without equal signals that compete (`tied`), it makes the only run at once. */
-export function runsOf({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
+export function prepareRuns({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
   const plan = planRuns({ strategy, members }, calendar, part)
-  const run: Runs['run'] = (draw, options) => runOf(plan, Random.stream(strategy.seed, draw), options)
+  const run: Runs['run'] = (draw, options) => runPlan(plan, Random.stream(strategy.seed, draw), options)
   const { shuffle, order } = strategy.portfolio
   if (shuffle) return { only: run(1), run }
-  const unshuffled = runOf(plan, null)
+  const unshuffled = runPlan(plan, null)
   return { only: unshuffled.tied === 0 || order === 'ticker' ? unshuffled : null, run }
 }
 
@@ -113,20 +113,20 @@ export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
 }
 
 /** The 5 %, 50 % and 95 % points of values; NaN values are left out. */
-export function pointsOf(values: Float64Array): DrawPoints {
+export function percentilesOf(values: Float64Array): DrawPoints {
   const ascending = values.filter(value => !Number.isNaN(value)).sort()
   return { p05: quantile(ascending, 0.05), p50: quantile(ascending, 0.5), p95: quantile(ascending, 0.95) }
 }
 
 /** The draws as a result shows them; null without any. */
-export function drawsOf(draws: Draws | null): DrawsSummary | null {
+export function summaryOfDraws(draws: Draws | null): DrawsSummary | null {
   if (draws === null) return null
   const { returns, sharpes, drawdowns, shown } = draws
   return {
     n: returns.length,
     shown,
-    return: pointsOf(returns),
-    sharpe: pointsOf(sharpes),
-    max_drawdown: pointsOf(drawdowns),
+    return: percentilesOf(returns),
+    sharpe: percentilesOf(sharpes),
+    max_drawdown: percentilesOf(drawdowns),
   }
 }

@@ -24,7 +24,7 @@ import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
 import { type CalendarPart, portfolioCalendar } from './candidates.js'
 import { buyAndHold } from './comparison.js'
-import { COMBINATION_DRAWS, DEPENDS_ON_DRAW, DRAWS, type DrawnRun, drawsOf, simulate } from './draws.js'
+import { COMBINATION_DRAWS, DEPENDS_ON_DRAW, DRAWS, type DrawnRun, simulate, summaryOfDraws } from './draws.js'
 import { loadStrategies, type Member, type Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
@@ -39,7 +39,7 @@ import type {
 } from './result.js'
 import { curveOf, equityStatistics, type Figures, figuresOf, returnsOf } from './statistics.js'
 import { dataUsed, logAndDeflate, strategyTrial, testsTrial } from './trial-log.js'
-import { type Fold, foldsOf, tradesT, type Validated, validate, withVerdict } from './validation.js'
+import { type Fold, foldsOf, tOfTrades, type Validated, validate, withVerdict } from './validation.js'
 import { verdictOn } from './verdict.js'
 import {
   choiceWarnings,
@@ -248,7 +248,7 @@ export async function candidateChoices(
   return choicesOf(folds, candidates.length, tasks => runCells(data, tasks, workers, step))
 }
 
-/** The returns of each cell on the days of all cells; 0 before the cell's first day and after its last. */
+/** The returns of each cell (a combination) on the days of all cells; 0 before the cell's first day and after its last. */
 function alignedReturns(cells: readonly FullCell[]): Float64Array[] {
   const allDays = unionCalendar(cells.map(({ days }) => days))
   return cells.map(({ days, returns }) => {
@@ -283,7 +283,7 @@ function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[],
   }
 }
 
-/** For each cell, the first cell with the same returns: settings that change no trade are one strategy. */
+/** For each cell (a combination), the first one with the same returns: settings that change no trade are one strategy. */
 function firstEqualCells(columns: readonly Float64Array[]): number[] {
   const first = new Map<string, number>()
   return columns.map((column, cell) => {
@@ -329,6 +329,7 @@ function smoothnessOf(
   return regression(cellValues, neighbourMeans)?.r ?? null
 }
 
+/** The assumptions behind a grid's numbers, one a line. */
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   const { fill, costs, side, risk_free, seed } = strategies[0]!
   return [
@@ -450,7 +451,7 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
     const ready = { strategy, members: lists[list]! }
     if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
     const statisticOf = ({ statistics, trade_statistics }: Figures, { trades }: Pick<Simulation, 'trades'>) =>
-      statistic === 't' ? tradesT(trades) : { ...statistics, ...trade_statistics }[statistic]
+      statistic === 't' ? tOfTrades(trades) : { ...statistics, ...trade_statistics }[statistic]
     const values: (number | null)[] = []
     const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
       draws: COMBINATION_DRAWS,
@@ -464,7 +465,7 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
     const { days, sharpe } = strategyTrial(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
     const { p } = randomEntry(strategy, simulation.trades, reps)
-    return { value, values, whole: { ...figures, days, returns, draws: drawsOf(simulation.draws), sharpe, p } }
+    return { value, values, whole: { ...figures, days, returns, draws: summaryOfDraws(simulation.draws), sharpe, p } }
   }
 }
 

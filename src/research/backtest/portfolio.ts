@@ -69,7 +69,7 @@ export function planRuns(
  * @param random shuffles the equal signals of a day; without it they stay in order of ticker
  * @param isBrief lists no skipped signals, which saves the sizes of those without a place
  */
-export function runOf(plan: Plan, random: Random | null, { isBrief } = { isBrief: false }): Simulation {
+export function runPlan(plan: Plan, random: Random | null, { isBrief } = { isBrief: false }): Simulation {
   const { from, to } = plan.part
   const run = new Run(plan, random, isBrief)
   let index = from
@@ -137,7 +137,7 @@ class Run {
     }
   }
 
-  /** Trades a day, in the order that `runOf` describes. @param index its calendar index */
+  /** Trades a day, in the order that `runPlan` describes. @param index its calendar index */
   tradeDay(index: number): void {
     const entersAtOpen = this.#strategy.fill === 'next-open'
     this.#addInterest(index)

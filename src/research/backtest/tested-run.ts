@@ -1,6 +1,6 @@
 import type { Step, Workers } from '../../core/source.js'
 import { runInOrder } from '../../data/threads.js'
-import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, type Runs, runsOf } from './draws.js'
+import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, prepareRuns, type Runs } from './draws.js'
 import type { Ready } from './members.js'
 import { entryTest, longestTradeBars } from './random-entry.js'
 import type { EntryRank } from './verdict.js'
@@ -19,7 +19,7 @@ interface TestedDraw {
 }
 
 /** Returns a function that makes a draw by its number, from 1, and tests it against random entry. */
-export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(data)): (draw: number) => TestedDraw {
+export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = prepareRuns(data)): (draw: number) => TestedDraw {
   const test = data.isTested ? entryTest(data, data.longest) : null
   return draw => {
     const simulation = runs.run(draw, { isBrief: true })
@@ -31,13 +31,13 @@ export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = runsOf(dat
 const BARS_A_MS = 20_000
 
 /** The shown run and the rank of each draw. Draws share too much for threads: only other machines take them. */
-export async function testedRun(
+export async function runAndTestDraws(
   ready: Ready,
   reps: number,
   { cluster }: Workers,
   step: Step = () => {},
 ): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
-  const runs = runsOf(ready)
+  const runs = prepareRuns(ready)
   if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
   const firstDraw = runs.run(1, { isBrief: true })
   const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestTradeBars(firstDraw.trades) }

@@ -10,7 +10,7 @@ import type { Simulation } from './portfolio.js'
 import type { Backtest, DataUsed } from './result.js'
 import { returnsOf } from './statistics.js'
 import type { Validated } from './validation.js'
-import { capitalMatters, inWords } from './words.js'
+import { capitalMatters, strategyInWords } from './words.js'
 
 /** A strategy as a trial; a ruined one has no Sharpe ratio. */
 export function strategyTrial({ strategy, days, equity }: Simulation): StrategyTrial {
@@ -80,6 +80,7 @@ export interface StrategyTrial {
  * Its Sharpe ratio is deflated by N strategies: those of the run, or of the log with family `ledger`. The variance is
  * that of the known ratios (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). The risk-free rate is left
  * out, because it would move all of them equally.
+ * @param sample of the headline's Sharpe ratio; null without a ratio
  */
 export async function logAndDeflate(
   tried: readonly StrategyTrial[],
@@ -133,7 +134,7 @@ export function trialOf(
   const hash = hashOf({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range })
   return {
     hash,
-    spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
+    spec: `${strategyInWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
     p,
     test: p === null ? null : RANDOM_ENTRY,
     sharpe,

@@ -12,7 +12,7 @@ import { LEVEL } from '../../core/statistics/verdict.js'
 import { type Choice, choiceOf, type Score, splitIndex, walkForwardFolds } from '../parts.js'
 import type { CalendarPart } from './candidates.js'
 import { buyAndHold } from './comparison.js'
-import { AGREEMENT, COMBINATION_DRAWS, type DrawnRun, pointsOf, simulate } from './draws.js'
+import { AGREEMENT, COMBINATION_DRAWS, type DrawnRun, percentilesOf, simulate } from './draws.js'
 import type { Ready } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { DRAW_MOVES, entryRank, randomEntryOf, type StrategyTrades } from './random-entry.js'
@@ -38,7 +38,6 @@ export interface Fold {
   test: CalendarPart
 }
 
-/** A strategy in one part of the data, started with its capital. */
 interface PartRun {
   simulation: DrawnRun
   closed: TradeResult[]
@@ -148,7 +147,7 @@ function refuseOverlap({ test, step }: WalkForward): void {
 }
 
 /** The t statistic of the mean net return of closed trades; minus infinity without one, so that others are chosen first. */
-export function tradesT(trades: readonly TakenTrade[]): number {
+export function tOfTrades(trades: readonly TakenTrade[]): number {
   const closed = trades.filter(({ end }) => end.why !== 'open')
   return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
 }
@@ -156,11 +155,12 @@ export function tradesT(trades: readonly TakenTrade[]): number {
 /** The scores of candidates on a training part. A single candidate needs no scores of its draws. */
 function trainingScores(candidates: readonly PartRun[]): Score[] {
   return candidates.map(({ simulation, drawn }) => {
-    const values = candidates.length > 1 ? drawn.map(tradesT) : []
-    return { value: tradesT(simulation.trades), values }
+    const values = candidates.length > 1 ? drawn.map(tOfTrades) : []
+    return { value: tOfTrades(simulation.trades), values }
   })
 }
 
+/** Trades a strategy in a part of the calendar, started with its capital. */
 function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
@@ -172,7 +172,6 @@ function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRu
   return { simulation, closed: closedInExitOrder(tradeResults(simulation)), drawn }
 }
 
-/** The figures of a part as a result lists them. */
 function partStatistics({ simulation, closed }: PartRun) {
   const { days } = simulation
   const { statistics, trade_statistics } = figuresOf(simulation, closed)
@@ -211,7 +210,7 @@ function joinTests(
     holding,
     equity: testCurve(tests, curves, held),
     random_entry,
-    draws: returns.length === 0 ? null : { n: returns.length, return: pointsOf(Float64Array.from(returns)) },
+    draws: returns.length === 0 ? null : { n: returns.length, return: percentilesOf(Float64Array.from(returns)) },
   }
   const evidence = {
     ...entryEvidence,

@@ -31,7 +31,7 @@ export function warningsOf(simulation: DrawnRun, results: Tested, run: RunOption
 
 /** Warnings about one of several strategies, over all its own days. The caller itself warns about few trades. */
 export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics): Warning[] {
-  return strategyWarnings(simulation, { ...signalsFound(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
+  return strategyWarnings(simulation, { ...signalOutcomes(simulation), statistics, benchmarks: [] }, { min_trades: 0 })
 }
 
 /** Warnings about the trades, slots, money and data of a strategy. */
@@ -45,7 +45,7 @@ function strategyWarnings(simulation: DrawnRun, results: Traded, run: Pick<RunOp
 }
 
 /** The outcome of a strategy's signals, and of its cash. */
-export function signalsFound(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
+export function signalOutcomes(simulation: Simulation): Pick<Backtest, 'signals' | 'ranking' | 'interest'> {
   const { interest, strategy } = simulation
   return {
     signals: signalCounts(simulation),
@@ -67,6 +67,7 @@ function disputeWarnings({ statistics, random_entry }: Tested): Warning[] {
 
 export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
 
+/** Warnings about few, overlapping, delisted or late trades. @param min_trades closed trades that get no warning */
 function tradeWarnings(
   { strategy, trades }: Simulation,
   { signals: { closed, late } }: Traded,
@@ -97,6 +98,7 @@ function describeEndedBars(trades: Simulation['trades']): string | null {
   return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
 }
 
+/** Warnings about slots that stay empty, and about signals that got no slot or bought nothing. */
 function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
   const { strategy, members } = simulation
   const { max_positions, whole_shares } = strategy.portfolio
@@ -180,6 +182,7 @@ function firstTickersInWords(trades: Simulation['trades'], members: readonly Mem
   return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${which}`
 }
 
+/** Warnings about missing or unused costs, interest on cash, and a ruined strategy. */
 function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
   const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
@@ -196,6 +199,7 @@ function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics 
   ]
 }
 
+/** Warnings about dividends, mixed calendars, and benchmarks that do not cover the dates. */
 function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = barsAYearIn(members)

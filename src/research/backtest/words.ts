@@ -19,7 +19,7 @@ import { filterWords, tickerWords } from '../trials.js'
  * A strategy in one line, without the values that are defaults:
  * `long rsi_zone = oversold at next-open; hold 20; 10 bp a side; at most 1 position; SPY`.
  */
-export function inWords(strategy: Strategy): string {
+export function strategyInWords(strategy: Strategy): string {
   const { side, entry, timeframe, fill, exit, overlap, tickers, lag } = strategy
   return [
     `${side} ${timeframe === 'daily' ? '' : `${timeframe} `}${filterWords({ ...entry, timeframe }).join(' ')} at ${fill}`,
@@ -87,7 +87,7 @@ export function differingValues(strategies: readonly Strategy[]): string[] {
   const differing = keys.filter(key => new Set(leavesOfEach.map(leaves => leaves.get(key))).size > 1)
   return strategies.map((strategy, i) => {
     const parts = differing.map(key => leafInWords(key, leavesOfEach[i]!.get(key)))
-    return parts.length === 0 ? inWords(strategy) : parts.join(', ')
+    return parts.length === 0 ? strategyInWords(strategy) : parts.join(', ')
   })
 }
 

@@ -107,7 +107,7 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
     when: condition,
     within,
     as_of: formatDay(today),
-    subjects: subjectsNamed(local, condition),
+    subjects: subjectNames(local, condition),
     matches,
     scanned,
     stale,
@@ -116,7 +116,7 @@ export async function screen(local: Local, query: ScreenQuery, { step }: ScreenO
 }
 
 /** The subjects of a condition in canonical form, each once. */
-export function subjectsNamed(local: Local, condition: string): string[] {
+export function subjectNames(local: Local, condition: string): string[] {
   return conditionFieldOf(local, condition).subjects.map(printSubject)
 }
 

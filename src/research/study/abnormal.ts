@@ -46,7 +46,7 @@ export function abnormalOver(
   const complete: DatedEvent[] = []
   const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
   for (const event of events) {
-    const completeEvent = eventOver(event, horizon)
+    const completeEvent = abnormalEventOver(event, horizon)
     if (completeEvent === null) lost[whyLost(event, horizon)]++
     else complete.push(completeEvent)
   }
@@ -55,7 +55,7 @@ export function abnormalOver(
   const disjointEvents = eventsSharingNoDay(complete)
   const noTestReason = n === 0 ? NO_EVENT : tooFew(n, disjointEvents.length, query)
   const tests = TESTS.map(test => {
-    const usedEvents = test === JOINT ? complete : disjointEvents
+    const usedEvents = test === JOINT_TEST ? complete : disjointEvents
     return runTest(test, noTestReason ?? usedEvents, n)
   })
   const benchmark = model === 'market' ? query.benchmark : null
@@ -77,10 +77,14 @@ function eventsSharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
 type Test = readonly [test: string, name: string, run: (events: readonly DatedEvent[]) => EventTest]
 
 /** This test allows for events that share days, so it uses all events. The others assume independent events. */
-const JOINT: Test = ['kolari_pynnonen', 'Kolari-Pynnonen', events => kolariPynnonen(events, averageCorrelation(events))]
+const JOINT_TEST: Test = [
+  'kolari_pynnonen',
+  'Kolari-Pynnonen',
+  events => kolariPynnonen(events, averageCorrelation(events)),
+]
 
 const TESTS: readonly Test[] = [
-  JOINT,
+  JOINT_TEST,
   ['car', 'mean CAR (MacKinlay)', meanAbnormalReturn],
   ['cross_section', 'cross-section t', crossSection],
   ['patell', 'Patell', patell],
@@ -100,7 +104,7 @@ function runTest([test, title, run]: Test, used: readonly DatedEvent[] | string,
   return { test, name, statistic, df, p, reason }
 }
 
-/** Why an event has no abnormal return over the horizon, though `eventOver` is null for it. */
+/** Why an event has no abnormal return over the horizon, though `abnormalEventOver` is null for it. */
 function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {
   if (lost !== null) return lost
   return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
@@ -145,7 +149,7 @@ export function modelledEvents(
 }
 
 /** The event over the bars 1..h. Null while they have not all elapsed, or where the benchmark has no return. */
-function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
+function abnormalEventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
   if (model === null || bar + horizon >= days.length) return null
   const from = bar + 1
   const to = bar + horizon + 1
@@ -291,13 +295,13 @@ export function pathComputer(
     })
     return Array.from({ length: points }, (_, i) => {
       const knownReturns = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
-      return { ...pointOf(members, calendar.length, i, from + i, query), abnormal: mean(knownReturns) }
+      return { ...pathPoint(members, calendar.length, i, from + i, query), abnormal: mean(knownReturns) }
     })
   }
 }
 
 /** A point of the path. @param days of the calendar @param pointIndex index in `moves` @param bar counted from the events */
-function pointOf(
+function pathPoint(
   members: readonly PathMember[],
   days: number,
   pointIndex: number,

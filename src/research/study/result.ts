@@ -45,7 +45,6 @@ export interface Sampling {
   min_events: number
 }
 
-/** The sampling settings of a query as a result shows them. */
 export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuery, keyof Sampling>): Sampling {
   return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
 }

@@ -343,7 +343,6 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
 export const RETURNS_ASSUMED =
   'Returns are from the close of the event to the close at the end of the window, without costs. The close is known only after trading, so a trade needs a later price (a backtest does that).'
 
-/** Assumptions of every study and every sweep. */
 export function commonAssumptions(seed: number): string[] {
   return [
     'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
@@ -367,12 +366,10 @@ function sameContextLines(context: Material['query']['filter']['context']): stri
   ]
 }
 
-/** The assumption of a field made from prices. */
 function leaningLine(field: string): string {
   return `${field} is made from prices, and the base holds the fall or rise before an event. In short ranges the difference leans the other way by a part of its spread.`
 }
 
-/** Whether the prices are adjusted. */
 function pricesLine(subjects: Material['subjects']): string {
   const raw = subjects.filter(({ prices }) => excludesDividends(prices)).length
   const adjusted = subjects.some(({ prices }) => prices.adjustment !== 'raw')

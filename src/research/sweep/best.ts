@@ -49,20 +49,20 @@ export class Contest {
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
     await checkpoint(() => `testing the best of ${formatInteger(this.#names.length)}`)
-    const ability = await this.#ability(query, reasons, checkpoint)
+    const ability = await this.#superiorAbility(query, reasons, checkpoint)
     await checkpoint(() => `probability of overfitting, ${formatInteger(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
       ...ability,
-      ...this.#deflated(trials, reasons),
+      ...this.#deflatedSharpe(trials, reasons),
       pbo: this.#overfitting(query.pbo_blocks, reasons),
       reasons,
     }
   }
 
   /** The reality check and SPA of all cells, each with both signs. @param reasons gets the reason for each null */
-  async #ability(
+  async #superiorAbility(
     { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
     reasons: Record<string, string>,
     checkpoint: Checkpoint,
@@ -91,7 +91,7 @@ export class Contest {
   }
 
   /** The deflated Sharpe ratio of the cell with the best ratio. @param reasons gets the reason for each null */
-  #deflated(
+  #deflatedSharpe(
     { tried, sharpes }: { tried: number; sharpes: readonly number[] },
     reasons: Record<string, string>,
   ): Pick<BestOfMany, 'deflated_sharpe' | 'best_sharpe' | 'best_sharpe_cell'> {

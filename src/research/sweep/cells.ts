@@ -13,10 +13,10 @@ import { blocksOf, defaultTest } from '../study/tests.js'
 import {
   type BaseBars,
   baseHitOf,
-  cellOf,
+  cellWithHitRate,
+  countNonOverlapping,
   type EventPool,
   holdingsOf,
-  nonOverlappingIn,
   poolOf,
   type Sums,
   sumsOf,
@@ -32,7 +32,6 @@ import {
   type Timeline,
 } from './ticker-data.js'
 
-/** The result of one cell, with its p-value. */
 export interface CellResult {
   key: Combination
   name: string
@@ -107,8 +106,8 @@ export function* cellResults(
 function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellResult {
   const name = nameOf(key, query)
   const sums = sumsOf(pool)
-  const nonOverlapping = nonOverlappingIn(pool)
-  const { cell, hit } = cellOf(pool)
+  const nonOverlapping = countNonOverlapping(pool)
+  const { cell, hit } = cellWithHitRate(pool)
   const untested = { t: null, p: null, cell: null }
   const events = sums.n + pool.lost
   const result = { key, name, events, sums, baseHit: baseHitOf(pool), nonOverlapping, hit, pool, ...untested }

@@ -4,7 +4,7 @@ import { CalendarShare, type ShareInterval } from '../../core/statistics/shares.
 import type { CalendarCell } from '../study/cell.js'
 import { forwardReturns, returnAfter } from '../study/signals.js'
 import { type CalendarTime, calendarTime } from '../study/subject.js'
-import { type BarMask, type Condition, eligibleIn, type TickerData, type Timeline } from './ticker-data.js'
+import { type BarMask, barsWithBand, type Condition, type TickerData, type Timeline } from './ticker-data.js'
 
 /**
  * The base bars of some tickers: those that count for a field and a horizon and whose window has elapsed. The same for
@@ -26,9 +26,12 @@ export interface BaseBars {
   dayGroups: Int32Array
 }
 
-/** In place of a day group: the base bars have gaps. */
 const NO_GROUP = -1
 
+/**
+ * The base bars of each ticker, and the returns after them. Tickers with the same base days get the same day group;
+ * those whose base bars have gaps get NO_GROUP.
+ */
 export function baseBarsOf(
   tickers: readonly TickerData[],
   { field, horizon, mask, timeline }: Pick<BaseBars, 'field' | 'horizon' | 'mask' | 'timeline'>,
@@ -43,7 +46,7 @@ export function baseBarsOf(
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
   let groupCount = 0
   tickers.forEach((data, i) => {
-    const eligible = eligibleIn(data, field)
+    const eligible = barsWithBand(data, field)
     const indices = timeline.indices.get(data)!
     const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
     forwardReturns(data.prices, horizon, returns.subarray(0, data.days.length))
@@ -89,7 +92,7 @@ function baseDays({ base, members }: EventPool): Uint8Array {
       for (let bar = first[tickerIndex]!; bar <= last[tickerIndex]!; bar++) isBase[indices[bar]!] = 1
       continue
     }
-    for (const bar of eligibleIn(tickers[tickerIndex]!, field)) {
+    for (const bar of barsWithBand(tickers[tickerIndex]!, field)) {
       if (bar > last[tickerIndex]!) break
       const index = indices[bar]!
       if (mask === null || mask[index] === 1) isBase[index] = 1
@@ -159,6 +162,7 @@ export interface Sums {
 
 export const ZERO_SUMS: Readonly<Sums> = { n: 0, returns: 0, hits: 0, falls: 0, base: 0 }
 
+/** Adds up the returns, gains and falls of a pool's events, and the mean base return of each event's ticker. */
 export function sumsOf(pool: EventPool): Sums {
   const sums = { ...ZERO_SUMS, n: pool.bars.length, base: sumOverEvents(pool, pool.base.mean) }
   for (let event = 0; event < sums.n; event++) {
@@ -193,13 +197,13 @@ export function addSums(a: Sums, b: Sums): Sums {
 }
 
 /** The number of windows that share no bar, counted greedily and added up over the tickers. */
-export function nonOverlappingIn({ base, members, first, bars }: EventPool): number {
+export function countNonOverlapping({ base, members, first, bars }: EventPool): number {
   const count = (m: number): number => countOverlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
   return members.reduce((sum, _, m) => sum + count(m), 0)
 }
 
 /** A pool's events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
-export function cellOf(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
+export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
   const { base, bars, returns, members, first } = pool
   const { timeline, tickers, horizon } = base
   const isBase = baseDays(pool)

@@ -140,15 +140,13 @@ export const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
 
 /** A query with the vocabularies of its fields. */
 export interface KnownSweep extends SweepQuery {
-  /** Vocabulary by name of the field. */
   vocabularies: ReadonlyMap<string, readonly string[]>
 }
 
 /** Limit on the number of cells: a table of this size still fits the memory. */
 const MOST_CELLS = 500_000
 
-/** Throws InvalidParameter for a query with too many cells. */
-export function checkCells(cells: number): void {
+export function refuseTooManyCells(cells: number): void {
   if (cells <= MOST_CELLS) return
   const allowed = `at most ${formatInteger(MOST_CELLS)} cells`
   const what = `${formatInteger(cells)} cells are more than a sweep takes`

@@ -13,17 +13,17 @@ import { commonAssumptions, RETURNS_ASSUMED } from '../study/words.js'
 import { CELL_TEST, cellTrial, checkFamily, correctedByLog, noteAndCompare, type RunInLog } from '../trials.js'
 import { type CellSummary, Contest, disagreements, sweepCell } from './best.js'
 import { cellCount, compareByEvidence, correctedPs, type SweepRun } from './cells.js'
-import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
+import { ADJUSTMENTS, type KnownSweep, refuseTooManyCells, type Sweep } from './result.js'
 import {
   type Combination,
   checkpointOf,
-  eligibleDays,
+  daysWithBand,
   filterOf,
   hasValidation,
-  planOf,
   readTickers,
   type TickerData,
   timelineOf,
+  validationPlanOf,
 } from './ticker-data.js'
 import { runCells, validationOf } from './validation.js'
 
@@ -40,12 +40,12 @@ export type { SweepContext, SweepQuery } from '../../core/params/studies.js'
 export async function sweep(source: PricedSource, request: SweepQuery, options: RunContext = {}): Promise<Sweep> {
   const query: KnownSweep = { ...request, vocabularies: await vocabulariesOf(source, request.fields) }
   const trials = options.trials ?? null
-  checkCells(cellCount(query))
+  refuseTooManyCells(cellCount(query))
   checkFamily(query.family, trials)
   const checkpoint = checkpointOf(options.step)
   const tickerData = await readTickers(source, query, checkpoint)
   const timeline = timelineOf(tickerData)
-  const plan = planOf(query, timeline)
+  const plan = validationPlanOf(query, timeline)
   const run: SweepRun = { tickerData, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
   const summaries: CellSummary[] = []
@@ -184,7 +184,6 @@ function correctionPhrase({ adjust, family }: SweepQuery, cells: number): string
   return `for all ${formatInteger(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
-/** A cell as the trial log stores it. */
 interface LoggedCell {
   key: Combination
   p: number | null
@@ -208,7 +207,7 @@ async function logCells(
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
     const name = `${condition.field} ${ticker}`
-    const range = ranges.get(name) ?? rangeOf(group.map(data => eligibleDays(data, condition.field)))
+    const range = ranges.get(name) ?? rangeOf(group.map(data => daysWithBand(data, condition.field)))
     ranges.set(name, range)
     const tickers = group.map(data => data.ticker)
     const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }

@@ -28,7 +28,7 @@ export interface Timeline {
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(
     tickerData.flatMap(data => {
-      return Array.from({ length: data.firstRun.length - 1 }, (_, field) => eligibleDays(data, field))
+      return Array.from({ length: data.firstRun.length - 1 }, (_, field) => daysWithBand(data, field))
     }),
   )
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
@@ -40,7 +40,7 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
 }
 
 /** The bars on which a field of a ticker has a band. In `runs` each run is two numbers: its first bar, and its end. */
-export function eligibleIn({ firstRun, runs }: TickerData, field: number): Int32Array {
+export function barsWithBand({ firstRun, runs }: TickerData, field: number): Int32Array {
   const first = 2 * firstRun[field]!
   const end = 2 * firstRun[field + 1]!
   if (end - first === 2) return numbersBetween(runs[first]!, runs[first + 1]!)
@@ -52,13 +52,12 @@ export function eligibleIn({ firstRun, runs }: TickerData, field: number): Int32
   return bars
 }
 
-/** The days of those bars. */
-export function eligibleDays(data: TickerData, field: number): Int32Array {
-  return daysAt(data.days, eligibleIn(data, field))
+export function daysWithBand(data: TickerData, field: number): Int32Array {
+  return daysAt(data.days, barsWithBand(data, field))
 }
 
 /** Ascending numbers as runs of consecutive ones: the first number of each run, and the one after its last. */
-function runsOf(ascending: Int32Array): number[] {
+function consecutiveRuns(ascending: Int32Array): number[] {
   if (ascending.length === 0) return []
   const runs = [ascending[0]!]
   if (!isConsecutive(ascending)) {
@@ -83,7 +82,7 @@ export function hasValidation({ split, walk_forward, cv, cpcv }: SweepQuery): bo
 }
 
 /** How the query splits the days; null without validation or bars. Throws InvalidParameter for parts without days. */
-export function planOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
+export function validationPlanOf(query: SweepQuery, timeline: Timeline): ValidationPlan | null {
   const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
   if (split !== null) return splitPlan(split, timeline)
@@ -132,6 +131,7 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
 /**
  * The bars on which a fold may choose, for one horizon. Windows in the training part must not meet a test part, the
  * windows that begin in one, or the embargo after it (López de Prado 2018, ch. 7).
+ * @param ends for each index of the timeline, the end of the last window that begins there
  */
 export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
@@ -224,7 +224,7 @@ function tickerDataOf(
   const { ticker, series, delisting } = prices
   const truths = when === undefined ? null : states.at(-1)!.codes
   const fieldStates = states.slice(0, query.fields.length)
-  const runs = fieldStates.map(states => runsOf(eligibleBars(prices, states, query)))
+  const runs = fieldStates.map(states => consecutiveRuns(eligibleBars(prices, states, query)))
   const firstRun = new Int32Array(runs.length + 1)
   runs.forEach(({ length }, field) => {
     firstRun[field + 1] = firstRun[field]! + length / 2
@@ -289,7 +289,6 @@ export interface Condition {
   context: { contextIndex: number; band: number } | null
 }
 
-/** A combination of condition, horizon and ticker. */
 export interface Combination {
   condition: Condition
   horizon: number

@@ -4,14 +4,7 @@ import { printSubject } from '../../../core/language/condition.js'
 import { CHANGES, parseChanges, parseScreen, SCREEN } from '../../../core/params/questions.js'
 import { type OptionSpec, optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
-import {
-  type Changed,
-  changes,
-  marksName,
-  type Screen,
-  screen,
-  subjectsNamed,
-} from '../../../research/screen/screen.js'
+import { type Changed, changes, marksName, type Screen, screen, subjectNames } from '../../../research/screen/screen.js'
 import { openLists } from '../../open/database.js'
 import { readLists } from '../../open/lists.js'
 import { describeChanges, describeScreen, MOST_LISTED, refuseUnknownColumns } from '../../present/screen.js'
@@ -62,7 +55,7 @@ const screenCommand: Command = {
     // Faults in the line are reported before any question or post.
     const names = args.list('columns')
     const style = { columns: names.length === 0 ? undefined : names, sort: args.text('sort') }
-    refuseUnknownColumns(style, subjectsNamed(local, query.condition), { isTallied: query.tally })
+    refuseUnknownColumns(style, subjectNames(local, query.condition), { isTallied: query.tally })
     const post = await webhookPoster(context, args)
     const tickers = await marketTickers(context, args, local)
     const result = await screen(local, { ...query, tickers }, { step: context.step })
