@@ -2,38 +2,11 @@ import { type Day, formatDay } from '../../core/model/day.js'
 import { NOT_ENDED } from '../../core/model/history.js'
 import { PERFORMANCES, STABILITIES, UNDEFINED } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
+import { Bytes } from './bytes.js'
 import { eventColumnsOf, eventIndexes, outcomesAfter, type View } from './view.js'
 
-/** Text as bytes, which grows at its end. */
-export class TextBytes {
-  // Enough bytes for a ticker: a buffer that grows step by step leaves as much garbage as it holds.
-  #bytes = Buffer.allocUnsafeSlow(1 << 21)
-  length = 0
-
-  write(text: string): void {
-    // A character has three bytes at most.
-    this.#reserve(3 * text.length)
-    this.length += this.#bytes.write(text, this.length)
-  }
-
-  copy(from: TextBytes, start: number, end: number): void {
-    this.#reserve(end - start)
-    this.length += from.#bytes.copy(this.#bytes, this.length, start, end)
-  }
-
-  /** The written bytes, as a view: nothing may be written after this. */
-  writtenBytes(): Uint8Array<ArrayBuffer> {
-    return this.#bytes.subarray(0, this.length)
-  }
-
-  /** Makes room for further bytes. */
-  #reserve(more: number): void {
-    if (this.length + more <= this.#bytes.length) return
-    const bytes = Buffer.allocUnsafeSlow(2 * (this.length + more))
-    this.#bytes.copy(bytes, 0, 0, this.length)
-    this.#bytes = bytes
-  }
-}
+/** Enough bytes for the events of a ticker: a buffer that grows step by step leaves as much garbage as it holds. */
+export const TICKER_TEXT_BYTES = 2 ** 21
 
 /**
  * Events as JSON, series by series. The text equals that of event objects, whose creation and formatting would take
@@ -44,7 +17,7 @@ export class EventTexts {
   readonly #separator: string
   #days: Int32Array | null = null
   /** The returns after each bar as JSON; `#starts` and `#ends` say where a bar's text begins and ends. */
-  readonly #returnTexts = new TextBytes()
+  readonly #returnTexts = new Bytes(TICKER_TEXT_BYTES)
   #dates: string[] = []
   #starts: number[] = []
   #ends: number[] = []
@@ -59,7 +32,7 @@ export class EventTexts {
    * @param view the view of the field; views of one series are consecutive and from one moment
    * @param events the events to write, by number
    */
-  add(out: TextBytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {
+  add(out: Bytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {
     const { ticker, timeframe, bands, record } = view
     if (record === null || events.length === 0) return 0
     if (view.days !== this.#days) this.#beginSeries(view)
@@ -76,7 +49,9 @@ export class EventTexts {
       const date = this.#dateText(bar, days[row]!)
       const bars = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
       const start = `${out.length === 0 ? '' : this.#separator}${head}${date}${enteredTexts[entered[row]!]!}`
-      out.write(`${start}${leftTexts[left[row]!]!}${stabilityTexts[stability[row]!]!}${flips[row]}${lastedKey}${bars},`)
+      out.writeText(
+        `${start}${leftTexts[left[row]!]!}${stabilityTexts[stability[row]!]!}${flips[row]}${lastedKey}${bars},`,
+      )
       out.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)
     }
     return events.length
@@ -116,7 +91,7 @@ export class EventTexts {
       }
       const bar = bars[event]!
       this.#starts[bar] = this.#returnTexts.length
-      this.#returnTexts.write(`${aftermath}${returns}${percentiles}}}`)
+      this.#returnTexts.writeText(`${aftermath}${returns}${percentiles}}}`)
       this.#ends[bar] = this.#returnTexts.length
     }
   }

@@ -26,8 +26,9 @@ import { readLag, WHEN } from '../../core/params/when.js'
 import { firstItem } from '../../core/source.js'
 import { entitleExport } from '../../core/tiers.js'
 import { runInOrder } from '../threads.js'
+import { Bytes } from './bytes.js'
 import type { Cache } from './cache.js'
-import { EventTexts, TextBytes } from './event-texts.js'
+import { EventTexts, TICKER_TEXT_BYTES } from './event-texts.js'
 import { Sectors } from './sectors.js'
 import { historicEvents, matchingEvents, NO_EXTRA_VIEWS, type View } from './view.js'
 
@@ -111,7 +112,7 @@ const MS_PER_TICKER = 10
 
 /** All events of a filter at once, as JSON. */
 export async function eventBlock(cache: Cache, filter: ExportFilter, separator: string): Promise<TextBlock> {
-  const bytes = new TextBytes()
+  const bytes = new Bytes(TICKER_TEXT_BYTES)
   const texts = new EventTexts(separator)
   let rows = 0
   for await (const { field, view, indexes } of filteredEvents(cache, filter))

@@ -1,6 +1,7 @@
 import type { Column } from '../../core/model/event.js'
+import { Bytes } from './bytes.js'
 import { compressInto, maxCompressedSize } from './snappy.js'
-import { Bytes, Thrift } from './thrift.js'
+import { Thrift } from './thrift.js'
 
 /**
  * Parquet of flat tables. A row group does not depend on its place in a file: threads encode row groups, and the
@@ -242,7 +243,7 @@ function writeLevels(levels: Uint8Array): void {
   const start = page.length
   page.writeInt32(0)
   writeRunsAndGroups(levels, levels.length, 1)
-  page.view.setInt32(start, page.length - start - 4, true)
+  page.bytes.writeInt32LE(page.length - start - 4, start)
 }
 
 /**
