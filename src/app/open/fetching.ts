@@ -45,6 +45,7 @@ export function openVendor(provider: Provider, { env = process.env, ...options }
   const sleep = (ms: number): Promise<void> => pause(ms)
   const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  // The file with the times of calls, which all runs share.
   const calls = join(stateFolder(env), `calls-${new URL(provider.base).host.replace(':', '-')}`)
   return new Vendor(provider, { key, calls, env, timeoutMs, hooks })
 }

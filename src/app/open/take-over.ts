@@ -144,11 +144,11 @@ export class TakeOver {
 
   /** Answers from the new data from now on; the old ones are closed after their last answer. */
   async #replaceData(next: OpenData): Promise<void> {
-    const before = this.#data
+    const oldData = this.#data
     const snapshot = await next.snapshot()
     this.#data = next
     this.#options.onRefusal(null)
-    const drained = this.#options.serve(next).then(() => before.close())
+    const drained = this.#options.serve(next).then(() => oldData.close())
     this.#draining = Promise.all([this.#draining, drained]).then(() => {})
     this.#options.taken(snapshot)
   }

@@ -242,8 +242,8 @@ export class Cache {
   }
 
   /**
-   * The inputs of some fields over all stored bars; callers with an as-of day use only its first bars. A part of the
-   * bars would not show the share basis of older figures. Throws NotFound.
+   * The inputs of some fields over all stored bars; callers with an as-of day use only the first ones. Without later bars
+   * the splits that older figures must be adjusted for would be unknown. Throws NotFound.
    * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {

@@ -51,6 +51,7 @@ export async function* exportGroups(
       job: 'export',
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
       tasks,
+      // 0: only this thread works.
       ms: isForThreads ? tickers * MS_PER_TICKER : 0,
       here: task => tableGroups(cache, { table, filter, byYear }, task),
     },

@@ -99,6 +99,7 @@ export async function* exportEventBlocks(
         rows: { between: separator },
       }),
       tasks: tickers,
+      // 0: only this thread works.
       ms: isForThreads ? tickers.length * MS_PER_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, separator),
     },

@@ -87,6 +87,7 @@ export class Local extends Cache implements Source, PricedSource {
     return newestOf(this, query)
   }
 
+  /** The fields of the tier that can be read now, and those that wait for an import. */
   async granted(): Promise<GrantedFields> {
     const granted = grantedFields(this.tier, this.fieldSet)
     const pending = await Pending.read(this.store)
@@ -109,6 +110,7 @@ export class Local extends Cache implements Source, PricedSource {
     return whyEmpty(this, query)
   }
 
+  /** Those of some tickers that have bars, with the reason if `field` uses facts and the ticker has none. */
   async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
     // A condition may be known although a field that it names is not.
     const usesFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
@@ -124,6 +126,7 @@ export class Local extends Cache implements Source, PricedSource {
     return known
   }
 
+  /** The events of some fields of many tickers, by ticker. @yields one history for each ticker and field */
   async *histories({ outcomes, base = false, ...query }: HistoriesQuery): AsyncGenerator<History> {
     const [field] = query.fields
     if (outcomes === 'needed' && field !== undefined) {
@@ -161,15 +164,15 @@ export class Local extends Cache implements Source, PricedSource {
     return (await this.store.newestDay()) === null ? null : this.today()
   }
 
+  /** The sector of each ticker that has one. Of spellings that differ by case, the first one names the sector. */
   async sectors(): Promise<ReadonlyMap<string, string>> {
     const securities = await this.store.securities()
-    const members = Map.groupBy(securities, ([, security]) => sectorKey(security))
-    members.delete(null)
-    // Of spellings that differ by case, the first one names the sector.
+    const securitiesBySector = Map.groupBy(securities, ([_ticker, security]) => sectorKey(security))
+    securitiesBySector.delete(null)
     const sectorByTicker = new Map<string, string>()
-    for (const tickersOfSector of members.values()) {
-      const [, firstSecurity] = tickersOfSector[0]!
-      for (const [ticker] of tickersOfSector) sectorByTicker.set(ticker, firstSecurity.sector!.trim())
+    for (const securitiesOfSector of securitiesBySector.values()) {
+      const [_ticker, firstSecurity] = securitiesOfSector[0]!
+      for (const [ticker] of securitiesOfSector) sectorByTicker.set(ticker, firstSecurity.sector!.trim())
     }
     return sectorByTicker
   }

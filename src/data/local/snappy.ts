@@ -26,7 +26,7 @@ export function compressInto(input: Uint8Array, length: number, out: Uint8Array)
   const shift = 32 - bits
   lastPositions.fill(-1 - MAX_OFFSET, 0, 1 << bits)
   const limit = length - LITERAL_END_BYTES
-  let emitted = 0
+  let literalFrom = 0
   let position = 0
   // After each miss the steps grow, so that data that cannot be compressed are passed quickly.
   let skip = 32
@@ -39,15 +39,15 @@ export function compressInto(input: Uint8Array, length: number, out: Uint8Array)
       position += skip++ >>> 5
       continue
     }
-    at = writeLiteral(input, emitted, position, out, at)
+    at = writeLiteral(input, literalFrom, position, out, at)
     let end = position + 4
     for (let from = earlier + 4; end < length && input[end] === input[from]; from++) end++
     at = writeCopy(position - earlier, end - position, out, at)
     position = end
-    emitted = end
+    literalFrom = end
     skip = 32
   }
-  return writeLiteral(input, emitted, length, out, at)
+  return writeLiteral(input, literalFrom, length, out, at)
 }
 
 function readWord(bytes: Uint8Array, at: number): number {

@@ -77,7 +77,7 @@ interface Kernel {
 
 let loadedHasher: Hasher | undefined
 
-/** The compiled module; plain TypeScript where WebAssembly cannot run. */
+/** The hasher of the compiled module, or the plain one where WebAssembly cannot run. */
 function hasher(): Hasher {
   loadedHasher ??= kernelHasher() ?? plainHasher()
   return loadedHasher

@@ -86,7 +86,10 @@ export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | '
   return `pulled ${timeframe} ${field}`
 }
 
-/** The row of a series with its hash. Its dates and totals are those of the newest page. */
+/**
+ * The row of a series with its hash. Its dates and totals are those of the newest page. `kept` has the pages that answer,
+ * `coming` those of an unfinished pull.
+ */
 export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
   const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
   let state: PulledEntry['state'] = 'complete'
@@ -102,7 +105,7 @@ export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow
     events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
     known: knownDate({ as_of, pulled_at }),
     hash: '',
-    pages: compressPages({ kept, coming }),
+    pages: process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify({ kept, coming })),
   }
   row.hash = pulledHash(row)
   return row
@@ -112,7 +115,8 @@ export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow
 function storedPagesOf(store: StoreLocation, key: SeriesKey, row: PulledRow): StoredPages {
   const [damage] = pulledDamages(row)
   if (damage !== undefined) throw damageError(store, damage)
-  return { ...key, url: row.url, ...decompressPages(row.pages) }
+  const json = process.getBuiltinModule('node:zlib').inflateRawSync(row.pages).toString()
+  return { ...key, url: row.url, ...(JSON.parse(json) as Pick<StoredPages, 'kept' | 'coming'>) }
 }
 
 /** The damage of a row whose hash differs from its content, in a list; empty for a sound row. */
@@ -128,14 +132,4 @@ function pulledHash(row: PulledRow, stored?: string): string {
   const values = PULLED_COLUMNS.filter(column => column !== 'hash').map(column => row[column])
   const parts = values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value)))
   return partsHash(parts, stored)
-}
-
-type Pages = Pick<StoredPages, 'kept' | 'coming'>
-
-function compressPages(pages: Pages): Buffer {
-  return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))
-}
-
-function decompressPages(blob: Buffer): Pages {
-  return JSON.parse(process.getBuiltinModule('node:zlib').inflateRawSync(blob).toString()) as Pages
 }

@@ -48,6 +48,7 @@ interface SheetText {
 /** Records of one kind as the text that is stored (SheetText). */
 function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
   const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
+  // A rare column is written only if a record has a value for it.
   const columns = FACT_COLUMNS[kind]
     .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
     .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))

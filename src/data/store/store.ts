@@ -54,7 +54,7 @@ export interface IndexedOrigin extends Origin {
   from: number
 }
 
-/** The origins of the first `bars` bars of a ticker, in order. */
+/** The origins (which file brought which bars) of the first `bars` bars of a ticker, in order. */
 export function originsOf(entry: TickerEntry, bars = entry.bars): IndexedOrigin[] {
   const { source, format, importedAt, origins = [{ source, format, importedAt, bars }] } = entry
   const indexed: IndexedOrigin[] = []

@@ -197,6 +197,7 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     },
     async summaries() {
       return db.readAtOneMoment(() => {
+        // Each list is in the order of the tickers.
         const daily = seriesRows(db, 'daily')
         const weekly = seriesRows(db, 'weekly')
         return entryRows(db).map((row, i) => ({

@@ -39,16 +39,16 @@ export function inspect(path: string): Inspection {
   try {
     const { schema } = db
     const [{ journal_mode: journal }] = db.pragma('journal_mode') as [{ journal_mode: string }]
-    const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
-    const writer = row<HolderRow>(SELECT_HOLDER)
+    const getRow = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : db.get<Row>(sql))
+    const writerRow = getRow<HolderRow>(SELECT_HOLDER)
     const meta = new Meta(db)
     // Rows of older schemas have no hashes to check.
     const metaValue = (key: 'definitions' | 'unsettled'): string | undefined =>
       schema === MIGRATIONS.length
         ? meta.get(key)
-        : row<{ value: string }>(`SELECT value FROM meta WHERE key = '${key}'`)?.value
-    const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
-    const tickers = `(SELECT ticker FROM tickers${pulled})`
+        : getRow<{ value: string }>(`SELECT value FROM meta WHERE key = '${key}'`)?.value
+    const pulledSql = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
+    const tickersSql = `(SELECT ticker FROM tickers${pulledSql})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
     const faults = check.map(line => line.quick_check).filter(line => line !== 'ok')
     refuseUnreadPages(path, faults)
@@ -58,9 +58,9 @@ export function inspect(path: string): Inspection {
       journal,
       faults,
       definitions: metaValue('definitions') ?? '',
-      tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
+      tickers: getRow<{ count: number }>(`SELECT count(*) AS count FROM ${tickersSql}`)?.count ?? 0,
       unsettled: parseUnsettled(metaValue('unsettled')),
-      writer: writer === undefined ? null : writerState(path, writer),
+      writer: writerRow === undefined ? null : writerState(path, writerRow),
     }
   } finally {
     db.close()

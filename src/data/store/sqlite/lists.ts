@@ -124,6 +124,7 @@ class SqliteLists implements Lists {
     return this.#db.readAtOneMoment(() => findList(this.#db, name))
   }
 
+  /** Adds tickers to a list, which is made if it is missing. Returns the list. */
   async add(name: string, tickers: readonly string[]): Promise<NamedList> {
     return this.#writeAndHash(db => {
       db.run(INSERT_LIST, name, null, this.#now())
@@ -155,15 +156,16 @@ class SqliteLists implements Lists {
     })
   }
 
-  async renameTicker(ticker: string, name: string): Promise<string[]> {
+  /** Gives a ticker the new name in all lists and marks. Returns the names of the lists that have it. */
+  async renameTicker(ticker: string, newName: string): Promise<string[]> {
     return this.#writeAndHash(db => {
       const lists = db.all<{ list: string }>(SELECT_LISTS_WITH_TICKER, ticker).map(({ list }) => list)
       // Rows that already have the new name belong to a deleted ticker.
-      for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, name)
-      db.run(renameTickerSql('list_tickers'), name, ticker)
+      for (const list of lists) db.run('DELETE FROM list_tickers WHERE list = ? AND ticker = ?', list, newName)
+      db.run(renameTickerSql('list_tickers'), newName, ticker)
       for (const table of MARK_TABLES) {
-        db.run(`DELETE FROM ${table} WHERE ticker = ?`, name)
-        db.run(renameTickerSql(table), name, ticker)
+        db.run(`DELETE FROM ${table} WHERE ticker = ?`, newName)
+        db.run(renameTickerSql(table), newName, ticker)
       }
       return lists
     })
@@ -232,7 +234,7 @@ function selectMarks(db: Session, question: string): Mark[] {
 /** The days of the marks of one ticker in one timeframe, by field; null: all fields without a mark of their own. */
 type SeriesMarks = ReadonlyMap<string | null, number>
 
-/** Marks by `TICKER timeframe`, and then by field. */
+/** Marks (up to which day changes were reported) by `TICKER timeframe`, and then by field. */
 function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, number>> {
   const bySeries = new Map<string, Map<string | null, number>>()
   for (const { ticker, timeframe, field = null, day } of marks) {
@@ -327,6 +329,7 @@ export function listRowDamages(db: Session): Damage[] {
 function markDamages(db: Session): Damage[] {
   return MARK_TABLES.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(
     ({ list, ticker, timeframe }) => {
+      // `a,b#digest`: the lists of a question, and a hash of its other options.
       const [name = ''] = list.split('#')[0]!.split(',')
       const forList = name === '' ? '' : ` for ${quoted(name)}`
       const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${forList}`

@@ -84,7 +84,7 @@ function damagesIn(rows: readonly MetaRow[]): Damage[] {
 
 const isDamaged = (row: MetaRow): boolean => metaHash(row, row.hash) !== row.hash
 
-/** The damages of the rows, and of a writer's row that differs from its mark. */
+/** The damages of the rows of `meta`, and of the row of the table `writer` if it differs from its mark in `meta`. */
 export function metaDamages(db: Session): Damage[] {
   const rows = db.all<MetaRow>(SELECT_ROWS)
   const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')

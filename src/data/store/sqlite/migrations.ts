@@ -51,8 +51,8 @@ export function schemaOf(db: Connection): number {
 type Connect = (path: string, options: Database.Options) => Connection
 
 /**
- * Takes the missing steps, all or none. Throws StorageError if a necessary copy fails.
- * @returns the path of the copy; null if none was needed
+ * Takes the missing steps of a schema, all or none. Before a step that repacks tables the file is copied. Throws
+ * StorageError if that fails. @returns the path of the copy; null if none was needed
  */
 export function takeMissingSteps(
   db: Connection,

@@ -17,9 +17,9 @@ export function verifySession(db: Session): Damage[] {
   const damages = structureDamages(db)
   damages.push(...metaDamages(db), ...aboutDamages(db, db.schema))
   damages.push(...listDamages(db.all<ListedItem>(lostRowsSql()), db.all<ListedItem>(unlistedRowsSql())))
-  const derived = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
+  const derivedTimeframes = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`))
-    damages.push(...tickerDamages(db, rawRowsOfTicker(db, entry), derived))
+    damages.push(...tickerDamages(db, rawRowsOfTicker(db, entry), derivedTimeframes))
   for (const row of db.all<Hashed<SheetRow>>(`${SELECT_SHEETS} ORDER BY ticker, kind`))
     damages.push(...collectDamage(() => verifySheet(db, row)))
   // One by one: a whole market does not fit into memory.

@@ -149,10 +149,11 @@ export function mayStillWrite(path: string, holder: Holder): boolean {
   return isLocked(path) || !isGone(holder)
 }
 
-/** Whether a holder has died although its lock is free. A machine can only check its own processes. */
+/** Whether a holder whose lock is free has ended. A machine can only check its own processes. */
 function isGone({ pid, host, boot }: Holder): boolean {
+  // A holder of this machine that took a lock and has it no longer has ended.
   if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
-  // It took no lock.
+  // An older bands took no lock.
   return host === hostname() && (pid === process.pid || !isAlive(pid))
 }
 
