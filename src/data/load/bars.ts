@@ -71,15 +71,15 @@ export async function mergeBars(
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
-    const known = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
+    const context = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
     // Data that do not fit into memory are merged a second time when they are written.
-    const merge = () => mergeTicker(store, incoming, known, choices)
+    const merge = () => mergeTicker(store, incoming, context, choices)
     const result = await merge()
     if ('refused' in result) {
       merged.refused.push(result.refused)
       continue
     }
-    const { report, oddities, data, since: firstChanged } = result
+    const { report, oddities, data, firstChanged } = result
     merged.reports.push(report)
     merged.oddities.push(...oddities)
     if (pulled.has(ticker)) merged.replacedPulled.push(ticker)
@@ -97,15 +97,15 @@ export async function mergeBars(
 // Separate functions: a closure next to the record would keep it in memory, used or not.
 
 /** Returns a function that reads the stored data that merged bars need, and adds them. */
-function dataInMemory(store: Store, data: TickerData, since: number): () => Promise<TickerData> {
-  return () => withStored(store, data, since)
+function dataInMemory(store: Store, data: TickerData, firstChanged: number): () => Promise<TickerData> {
+  return () => withStored(store, data, firstChanged)
 }
 
 /** Returns a function that merges the bars of a ticker once more: the first result was not kept in memory. */
 function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
-    const { data, since } = (await merge()) as Fit
-    return withStored(store, data!, since)
+    const { data, firstChanged } = (await merge()) as Fit
+    return withStored(store, data!, firstChanged)
   }
 }
 
@@ -120,13 +120,13 @@ interface Fit {
   /** The new record of the ticker; null if nothing changes. */
   data: TickerData | null
   /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
-  since: number
+  firstChanged: number
 }
 
 /**
- * Merges a file's bars of one ticker with the stored ones, or returns why it does not. Throws BadData if there are none.
+ * Merges a file's bars of a ticker with the stored ones, or returns a refusal. Throws BadData for no bars at all.
  * @param pulled the ticker's events from a server, as text; null if there are none
- * @param isPending data derived from its facts are not up to date
+ * @param isPending whether data derived from its facts are not up to date
  */
 async function mergeTicker(
   store: Store,
@@ -150,10 +150,11 @@ async function mergeTicker(
   const { report, entry, series, ranges } = mergeWithOrigins(fileBars, result.stored)
   if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
-  if (report.added + report.replaced === 0 && rescaling === null) return { report, oddities, data: null, since: 0 }
+  if (report.added + report.replaced === 0 && rescaling === null)
+    return { report, oddities, data: null, firstChanged: 0 }
   const data = tickerData(entry, series, sheets)
-  const since = isPending || rescaling !== null ? 0 : firstChangedBar(result.stored, data, ranges)
-  return { report, oddities, data, since }
+  const firstChanged = isPending || rescaling !== null ? 0 : firstChangedBar(result.stored, data, ranges)
+  return { report, oddities, data, firstChanged }
 }
 
 /**
@@ -209,21 +210,21 @@ interface Stored {
   entry: TickerEntry
   series: Series
   jumps: readonly AcceptedJump[]
-  /** The same bars with room for those of a file after them; null where there is none. */
-  memory: Series | null
+  /** The same bars, in columns with room for a file's bars after them; null where these have no such room. */
+  seriesWithRoom: Series | null
 }
 
 /** A daily file has one new bar of each ticker: for files of up to this number the stored bars are not copied. */
 const MAX_ROOM = 32
 
-/** Reads the stored data of a ticker; null without any. @param bars the file's bars, for which `memory` has room */
+/** Reads the stored data of a ticker; null without any. @param bars the file's bars: few of them get room */
 async function readStored(store: Store, { ticker, bars }: SourcedBars): Promise<Stored | null> {
   const room = bars.days.length <= MAX_ROOM ? bars.days.length : 0
   const found = await store.tickerWithBars(ticker, room)
   if (found === null) return null
   const { entry } = found
   const series = room === 0 ? found.series : firstBars(found.series, found.series.days.length - room)
-  return { entry, series, jumps: jumpsOf(entry, series.days), memory: room === 0 ? null : found.series }
+  return { entry, series, jumps: jumpsOf(entry, series.days), seriesWithRoom: room === 0 ? null : found.series }
 }
 
 /**
@@ -293,23 +294,21 @@ function fitStoredBars(
 ): Fitted | Refused {
   const { series, jumps } = stored
   const splits = (sheets.splits?.rows ?? []).map(row => row.record)
-  const known = { prices, splits, jumps }
-  const { mismatch, oddities } = judgeSeam(series, bars, known)
+  const context = { prices, splits, jumps }
+  const { mismatch, oddities } = judgeSeam(series, bars, context)
   if (mismatch === null) return { stored, rescaling: null, oddities }
   const counts = { stored: series.days.length, incoming: bars.days.length }
   if (mismatch.reason === 'another_instrument') return { refused: seamRefusal(ticker, mismatch, counts) }
   const rescaled = rescale(series, mismatch)
-  const judgedAgain = judgeSeam(rescaled, bars, known)
-  const fits = judgedAgain.mismatch === null
-  if (scale === 'rescale' && fits)
-    return {
-      stored: { ...stored, series: rescaled, memory: null },
-      rescaling: mismatch,
-      oddities: judgedAgain.oddities,
-    }
+  const judgedAgain = judgeSeam(rescaled, bars, context)
+  const canRescale = judgedAgain.mismatch === null
+  if (scale === 'rescale' && canRescale) {
+    const rescaledStored = { ...stored, series: rescaled, seriesWithRoom: null }
+    return { stored: rescaledStored, rescaling: mismatch, oddities: judgedAgain.oddities }
+  }
   if (scale === 'accept_jump')
     return { stored: { ...stored, jumps: [...jumps, ...mismatch.jumps] }, rescaling: null, oddities }
-  return { refused: seamRefusal(ticker, mismatch, counts, { canRescale: fits }) }
+  return { refused: seamRefusal(ticker, mismatch, counts, { canRescale }) }
 }
 
 /** Adds to a ticker's report the factor of its stored bars. */
@@ -319,10 +318,8 @@ function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Resc
   report.rescaled = by / over
   const volumes = shares ? ', their volumes divided by it' : ''
   const factor = Number(report.rescaled.toPrecision(6))
-  addNote(
-    report,
-    `${report.ticker}: ${rescaledCount(series, rescaling)} stored bars are multiplied by ${factor}${volumes}`,
-  )
+  const count = rescaledCount(series, rescaling)
+  addNote(report, `${report.ticker}: ${count} stored bars are multiplied by ${factor}${volumes}`)
 }
 
 function addNote(report: TickerReport, note: string): void {
@@ -373,14 +370,11 @@ export async function renamedData(
   return { records: [data], sheets, pending }
 }
 
-/**
- * Whether all data of a ticker also exist under another name: across several servers, an interrupted rename leaves
- * both.
- */
+/** Whether all data of a ticker also exist under another name: an interrupted rename across servers leaves both. */
 export async function hasSameData(store: Store, ticker: string, name: string): Promise<boolean> {
-  const contentOf = async (of: string) => {
-    const entry = await store.ticker(of)
-    return [entry && { ...entry, ticker: name }, await store.bars(of), await store.sheets(of)]
+  const contentOf = async (storedName: string) => {
+    const entry = await store.ticker(storedName)
+    return [entry && { ...entry, ticker: name }, await store.bars(storedName), await store.sheets(storedName)]
   }
   const pulled = await store.pages.entries(name)
   return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
@@ -394,42 +388,43 @@ function tickerData(entry: TickerEntry, daily: Series, sheets: FactSheets): Tick
   return { entry: now, daily, facts, sector: facts === null ? null : sectorKey(security) }
 }
 
-/** The pulled data of each ticker as text; tickers without any are absent. */
+/** The events of each ticker that were pulled from a server, as text; tickers without any are absent. */
 async function describePulled(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
-  const only = tickers.length === 1 ? tickers[0]!.ticker : undefined
-  const found = new Map<string, { events: number; url: string }>()
-  for (const { ticker, events, url } of await store.pages.entries(only)) {
-    const pulled = found.get(ticker)
-    if (pulled === undefined) found.set(ticker, { events, url })
+  const onlyTicker = tickers.length === 1 ? tickers[0]!.ticker : undefined
+  const pulledByTicker = new Map<string, { events: number; url: string }>()
+  for (const { ticker, events, url } of await store.pages.entries(onlyTicker)) {
+    const pulled = pulledByTicker.get(ticker)
+    if (pulled === undefined) pulledByTicker.set(ticker, { events, url })
     else pulled.events += events
   }
-  const worded = [...found].map(([ticker, { events, url }]): [string, string] => {
-    return [ticker, `${events} events of it that were pulled from ${url}`]
-  })
-  return new Map(worded)
+  const texts = new Map<string, string>()
+  for (const [ticker, { events, url }] of pulledByTicker)
+    texts.set(ticker, `${events} events of it that were pulled from ${url}`)
+  return texts
 }
 
-/** Merges a file's bars with stored ones, and records the origin of each. */
+/** Merges a file's bars with stored ones, and records the import that each bar is from. */
 function mergeWithOrigins(
   { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
 ): { report: TickerReport; entry: TickerEntry; series: Series; ranges: readonly BarRange[] } {
-  const { series, ranges, ...counts } = mergeSeries(stored?.series ?? emptySeries('daily', 0), bars, stored?.memory)
+  const { series, ranges, ...counts } = mergeSeries(
+    stored?.series ?? emptySeries('daily', 0),
+    bars,
+    stored?.seriesWithRoom,
+  )
   const first = series.days[0]!
   const last = series.days.at(-1)!
-  const reach = { first: formatDay(first), last: formatDay(last) }
-  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...reach }
-  const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
-  if (unknown > 0)
-    addNote(
-      report,
-      `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`,
-    )
+  const dates = { first: formatDay(first), last: formatDay(last) }
+  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...dates }
+  const unknownCloses = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
+  const note = `${ticker}: the close before adjustment is unknown on ${unknownCloses} of its bars, so earnings have no yield there; import the whole history with both closes`
+  if (unknownCloses > 0) addNote(report, note)
   const jumps = jumpsAfter(stored?.jumps ?? [], series, bars)
   const jumpsNow = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
-  const own = { source, format, importedAt }
+  const stamp = { source, format, importedAt }
   const earlier = stored === null ? [] : originsOf(stored.entry)
-  const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, own))
+  const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, stamp))
   const entry: TickerEntry = {
     ticker,
     assetClass: stored?.entry.assetClass ?? null,
@@ -437,8 +432,8 @@ function mergeWithOrigins(
     bars: series.days.length,
     first,
     last,
-    ...own,
-    ...(origins.length > 1 && { origins }),
+    ...stamp,
   }
+  if (origins.length > 1) entry.origins = origins
   return { report, entry, series, ranges }
 }

@@ -92,13 +92,13 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** Returns a function that counts a ticker as derived and reports the progress. @param of the number of tickers */
-export function progressReporter(file: string, of: number, onProgress: ImportOptions['onProgress']) {
+/** Returns a function that counts a ticker as derived and reports the progress. */
+export function progressReporter(file: string, tickerCount: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
   return ({ entry }: Pick<TickerData, 'entry'>): void => {
     rows += entry.bars
-    onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
+    onProgress?.({ file, stage: 'deriving', done: done++, of: tickerCount, rows })
   }
 }
 

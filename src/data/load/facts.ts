@@ -90,10 +90,10 @@ function refuseOtherClass(
   const classes = incoming
     .filter(({ kind }) => kind === 'securities')
     .flatMap(({ records }) => (records as readonly Security[]).map(({ asset_class }) => asset_class))
-  const other = classes.find(assetClass => assetClass !== null && assetClass !== storedClass)
-  if (other === undefined) return
-  const from = securities!.sources[stored.source]!.file
-  const what = `${ticker} is of class ${storedClass} by ${from}, and of class ${other} by this file`
+  const otherClass = classes.find(assetClass => assetClass !== null && assetClass !== storedClass)
+  if (otherClass === undefined) return
+  const storedFile = securities!.sources[stored.source]!.file
+  const what = `${ticker} is of class ${storedClass} by ${storedFile}, and of class ${otherClass} by this file`
   throw new BadData({ file }, sentence`${what}; ${parameter('replace')} starts its securities again from this file`)
 }
 
@@ -142,11 +142,11 @@ function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
       doubts.push(`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`)
       continue
     }
-    const last = ex_date + MAX_DAYS_BETWEEN_SAME_SPLIT
-    const same = records.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= last)
-    if (same === undefined) continue
-    const both = `${ticker} has two splits of ratio ${ratio} on ${day} and ${formatDay(same.ex_date)}, and both count`
-    doubts.push(sentence`${both}; ${parameter('replace')} starts its splits again`)
+    const lastDay = ex_date + MAX_DAYS_BETWEEN_SAME_SPLIT
+    const repeat = records.find(later => later.ratio === ratio && later.ex_date > ex_date && later.ex_date <= lastDay)
+    if (repeat === undefined) continue
+    const what = `${ticker} has two splits of ratio ${ratio} on ${day} and ${formatDay(repeat.ex_date)}, and both count`
+    doubts.push(sentence`${what}; ${parameter('replace')} starts its splits again`)
   }
   return doubts
 }
@@ -154,7 +154,7 @@ function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
 /** Kinds of facts that change a sector's comparison: its earnings yields or its members. */
 const KINDS_COMPARED_IN_SECTOR: readonly FactKind[] = ['reports', 'splits', 'securities']
 
-/** Marks what changed facts leave to derive: the ticker, its sectors, and its weeks if it became or ceased to be crypto. */
+/** Marks what changed facts leave to derive: the ticker, its sectors, and its bars if it became or ceased to be crypto. */
 async function markPending(
   store: Store,
   entry: TickerEntry,
@@ -206,10 +206,11 @@ export function mergeSheet(
     const stored = rowsByKey.get(key) ?? []
     const merged = rule.merge(stored, incomingOfKey)
     const newRows = merged.filter(row => row.source === newSource).length
-    const dropped = stored.filter(row => !merged.includes(row)).length
+    const droppedRows = stored.filter(row => !merged.includes(row)).length
+    // A record that is stored already may be given again, after a newer one: it counts again, which is a replacement.
     const isReordered = newRows === 0 && merged.some((row, i) => !sameRecord(row.record, stored[i]!.record))
-    const replaced = Math.min(newRows, dropped) + Number(isReordered)
-    const added = newRows - Math.min(newRows, dropped)
+    const replaced = Math.min(newRows, droppedRows) + Number(isReordered)
+    const added = newRows - Math.min(newRows, droppedRows)
     counts.added += added
     counts.replaced += replaced
     counts.unchanged += Math.max(0, incomingOfKey.length - added - replaced)
@@ -313,11 +314,8 @@ function valueToStore(column: FactColumn, value: unknown, where: string): unknow
 }
 
 function invalidValue(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
-  return new InvalidParameter(`${where}: ${param} ${describeValue(value)} is not ${allowed}.`, {
-    param,
-    value,
-    allowed,
-  })
+  const message = `${where}: ${param} ${describeValue(value)} is not ${allowed}.`
+  return new InvalidParameter(message, { param, value, allowed })
 }
 
 /** A test of values, and a phrase for the allowed ones. */

@@ -34,19 +34,19 @@ const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
  */
 export function barsFromCaller(value: unknown, today: Day | undefined): SourcedBars[] {
   const latest = latestBar(today)
-  const seen = new Set<string>()
+  const listedTickers = new Set<string>()
   return listOf('tickers', value).map((item, i) => {
-    const at = `tickers[${i}]`
-    const { ticker, prices, source, format, bars } = objectOf(at, item)
+    const itemName = `tickers[${i}]`
+    const { ticker, prices, source, format, bars } = objectOf(itemName, item)
     const checked = {
-      ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
-      prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ADJUSTMENTS),
-      source: nonEmptyText(`${at}.source`, source),
-      format: nonEmptyText(`${at}.format`, format),
+      ticker: tickerValue(`${itemName}.ticker`, textOf(`${itemName}.ticker`, ticker)),
+      prices: wordValue(`${itemName}.prices`, textOf(`${itemName}.prices`, prices), ADJUSTMENTS),
+      source: nonEmptyText(`${itemName}.source`, source),
+      format: nonEmptyText(`${itemName}.format`, format),
     }
-    if (seen.has(checked.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
-    seen.add(checked.ticker)
-    const series = seriesOf(`${at}.bars`, bars)
+    if (listedTickers.has(checked.ticker)) refuse(`${itemName}.ticker`, ticker, 'a ticker that is given once')
+    listedTickers.add(checked.ticker)
+    const series = seriesOf(`${itemName}.bars`, bars)
     refuseBadBars(checked, series, latest)
     return { ...checked, bars: series }
   })
@@ -90,11 +90,12 @@ function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'
   for (const [t, day] of days.entries()) {
     const value = (role: Role): number => columns[role]![t]!
     const fault = barFault(day, latest, value, role => String(value(role)))
-    const bad = (what: Words) => new BadData({ file: source }, sentence`${ticker} on ${formatDay(day)}: ${what}`)
-    if (fault !== null) throw bad(fault.reason)
+    const errorOf = (what: Words) => new BadData({ file: source }, sentence`${ticker} on ${formatDay(day)}: ${what}`)
+    if (fault !== null) throw errorOf(fault.reason)
     const unadjusted = unadjustedClose?.[t] ?? Number.NaN
-    if (!Number.isNaN(unadjusted) && !isPrice(unadjusted)) throw bad(`unadjustedClose ${unadjusted} is no price`)
-    if (t > 0 && day <= days[t - 1]!) throw bad(`it follows ${formatDay(days[t - 1]!)}, and bars ascend by their days`)
+    if (!Number.isNaN(unadjusted) && !isPrice(unadjusted)) throw errorOf(`unadjustedClose ${unadjusted} is no price`)
+    if (t > 0 && day <= days[t - 1]!)
+      throw errorOf(`it follows ${formatDay(days[t - 1]!)}, and bars ascend by their days`)
   }
 }
 
@@ -108,15 +109,15 @@ export function factsFromCaller(
   const sink = new FactsSink(latest)
   const groups = new Map<string, TickerFacts & { records: FactRecord[] }>()
   for (const [i, item] of listOf('facts', value).entries()) {
-    const at = `facts[${i}]`
-    const { ticker: symbol, kind: word, records } = objectOf(at, item)
-    const ticker = tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, symbol))
-    const kind = wordValue(`${at}.kind`, textOf(`${at}.kind`, word), FACT_KINDS)
+    const itemName = `facts[${i}]`
+    const { ticker: symbol, kind: word, records } = objectOf(itemName, item)
+    const ticker = tickerValue(`${itemName}.ticker`, textOf(`${itemName}.ticker`, symbol))
+    const kind = wordValue(`${itemName}.kind`, textOf(`${itemName}.kind`, word), FACT_KINDS)
     const key = `${kind} ${ticker}`
     const group = groups.get(key) ?? { ticker, kind, records: [] }
     groups.set(key, group)
-    for (const [j, record] of listOf(`${at}.records`, records).entries()) {
-      const checked = recordToStore(kind, ticker, objectOf(`${at}.records[${j}]`, record))
+    for (const [j, record] of listOf(`${itemName}.records`, records).entries()) {
+      const checked = recordToStore(kind, ticker, objectOf(`${itemName}.records[${j}]`, record))
       group.records.push(checked)
       refuseBadRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
     }
@@ -150,12 +151,12 @@ export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'for
 /** Checks the files that a program wants to import. A path may be null, a missing size becomes null. */
 export function inputsFromCaller(value: unknown): Input[] {
   return listOf('inputs', value).map((item, i) => {
-    const at = `inputs[${i}]`
-    const { name, path, bytes } = objectOf(at, item)
-    const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MAX_BYTES)
+    const itemName = `inputs[${i}]`
+    const { name, path, bytes } = objectOf(itemName, item)
+    const size = bytes === undefined || bytes === null ? null : integerValue(`${itemName}.bytes`, bytes, 0, MAX_BYTES)
     return {
-      name: nonEmptyText(`${at}.name`, name),
-      path: path === null ? null : pathWithoutNul(`${at}.path`, path),
+      name: nonEmptyText(`${itemName}.name`, name),
+      path: path === null ? null : pathWithoutNul(`${itemName}.path`, path),
       bytes: size,
     }
   })

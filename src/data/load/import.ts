@@ -53,12 +53,12 @@ function withSource(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' 
 }
 
 /** The error of a write that failed, with the number of the file's tickers that are already loaded. */
-function withLoadedPart(
+function withLoadedCount(
   { words, cause }: NotWritten,
-  part: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
+  { file, tickers, of }: Pick<PartlyLoadedFile, 'file' | 'tickers' | 'of'>,
 ): NotWritten {
-  const there = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
-  return new NotWritten(sentence`${words}; ${there}, and the same import again goes on after them`, { cause })
+  const loaded = `${tickers} of the ${of} tickers of ${file} are loaded`
+  return new NotWritten(sentence`${words}; ${loaded}, and the same import again goes on after them`, { cause })
 }
 
 /** Replaces the definitions while some tickers are derived with the new ones and others with older ones. */
@@ -372,15 +372,16 @@ export class Importer {
     let scale: Choices['scale']
     if (rescale) scale = 'rescale'
     else if (acceptJump) scale = 'accept_jump'
-    const content = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
-    const stopped = await Pending.read(this.store)
-    const resumed = stopped.files.length === 0 ? 0 : stopped.loadedTickerCount(content())
+    // Identifies a file that a stopped import has loaded in part.
+    const contentChecksum = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
+    const pending = await Pending.read(this.store)
+    const resumed = pending.files.length === 0 ? 0 : pending.loadedTickerCount(contentChecksum())
     const finishedTickers = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refusedFiles.get(ticker)
-      const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
-      return { replace: isFirst && !finishedTickers.has(ticker), scale, refusedBefore }
+      const isFirstFile = replace && this.#run.isFirstCall(`bars ${ticker}`)
+      return { replace: isFirstFile && !finishedTickers.has(ticker), scale, refusedBefore }
     }
     const merged = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
     const { reports, refused, oddities } = merged
@@ -389,7 +390,7 @@ export class Importer {
       const refusal = refusals.get(incoming.ticker)
       if (refusal !== undefined) await onRefused?.(incoming, refusal)
     }
-    await this.#writeBars(merged, tickers, content, onProgress)
+    await this.#writeBars(merged, tickers, contentChecksum, onProgress)
     for (const incoming of tickers) {
       const reason = refusals.get(incoming.ticker)?.reason
       if (reason === undefined) this.#run.add(incoming)
@@ -402,7 +403,7 @@ export class Importer {
   async #writeBars(
     { changes, replacedPulled, pending }: MergedBars,
     tickers: readonly SourcedBars[],
-    content: () => string,
+    contentChecksum: () => string,
     onProgress: ImportOptions['onProgress'],
   ): Promise<void> {
     const [first] = tickers
@@ -410,26 +411,27 @@ export class Importer {
     const of = changes.length
     // Written groups can be freed.
     const groups = groupTickers(changes.splice(0), ({ bars }) => bars)
-    // Nothing changed: then the mark of a stopped import is deleted.
+    // Without changes one empty write deletes the mark of a stopped import.
     if (groups.length === 0) groups.push([])
-    const part = {
+    const partlyLoaded = {
       file: first.source,
       of: tickers.length,
       since: new Date().toISOString(),
-      content: groups.length > 1 || pending.files.length > 0 ? content() : '',
+      content: groups.length > 1 || pending.files.length > 0 ? contentChecksum() : '',
     }
     const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
-    const onTicker = progressReporter(part.file, of, onProgress)
+    const onTicker = progressReporter(partlyLoaded.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const derivedGroups = deriveGroups(groups, change => change.data(), onTicker)
-    let loaded = pending.loadedTickerCount(part.content)
+    let loaded = pending.loadedTickerCount(partlyLoaded.content)
     for await (const { group, records, isLast } of derivedGroups) {
-      const nowLoaded = isLast ? part.of : indexes.get(group.at(-1)!.ticker)! + 1
-      pending.noteWritten({ ...part, tickers: nowLoaded })
+      const nowLoaded = isLast ? partlyLoaded.of : indexes.get(group.at(-1)!.ticker)! + 1
+      pending.noteWritten({ ...partlyLoaded, tickers: nowLoaded })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
-        throw error instanceof NotWritten && loaded > 0 ? withLoadedPart(error, { ...part, tickers: loaded }) : error
+        if (!(error instanceof NotWritten) || loaded === 0) throw error
+        throw withLoadedCount(error, { ...partlyLoaded, tickers: loaded })
       })
       loaded = nowLoaded
     }
@@ -442,7 +444,7 @@ export class Importer {
     { replace = false }: ImportOptions,
   ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
-    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
+    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirstCall(`${kind} ${ticker}`)
     const { reports, barless, doubts, sheets, changed, pending } = await this.store.atOneMoment(() =>
       mergeFactsOfFile(this.store, facts, source, replaces),
     )

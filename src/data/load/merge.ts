@@ -24,16 +24,16 @@ export interface Merged extends Counts {
 
 /**
  * Merges new daily bars into stored ones; on a common date the new bar wins.
- * @param memory the stored bars, with room for the new ones after them: these are put there if all of them are later
+ * @param storedWithRoom the stored bars, in columns with room after them, for new bars that are all later
  */
-export function mergeSeries(stored: Series, incoming: Series, memory: Series | null = null): Merged {
+export function mergeSeries(stored: Series, incoming: Series, storedWithRoom: Series | null = null): Merged {
   const storedCount = stored.days.length
   const incomingCount = incoming.days.length
   // Bar by bar takes much longer than all at once.
   if (storedCount === 0 || stored.days[storedCount - 1]! < incoming.days[0]!) {
-    const series = memory ?? emptySeries('daily', storedCount + incomingCount)
+    const series = storedWithRoom ?? emptySeries('daily', storedCount + incomingCount)
     series.known = series.days
-    if (memory === null) copyBars(stored, 0, storedCount, series, 0)
+    if (storedWithRoom === null) copyBars(stored, 0, storedCount, series, 0)
     copyBars(incoming, 0, incomingCount, series, storedCount)
     const ranges: BarRange[] = []
     if (storedCount > 0) ranges.push({ index: 0, bars: storedCount })
@@ -41,8 +41,8 @@ export function mergeSeries(stored: Series, incoming: Series, memory: Series | n
     const counts = { added: incomingCount, replaced: 0, unchanged: 0 }
     return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
   }
-  const common = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
-  const series = emptySeries('daily', storedCount + incomingCount - common)
+  const commonDays = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
+  const series = emptySeries('daily', storedCount + incomingCount - commonDays)
   series.known = series.days
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
@@ -102,22 +102,22 @@ function hasDay(days: Int32Array, day: Day): boolean {
   return days[countBelow(days, day)] === day
 }
 
-/** Copies the bars from `first` up to, but not including, `until` into `to`, from its bar `at` on. */
-function copyBars(from: Series, first: number, until: number, to: Series, at: number): void {
+/** Copies the bars from `first` up to, but not including, `until` into `to`, from its bar `toFirst` on. */
+function copyBars(from: Series, first: number, until: number, to: Series, toFirst: number): void {
   if (until - first === 1) {
-    to.days[at] = from.days[first]!
-    for (const column of BAR_FIGURES) to[column][at] = from[column][first]!
+    to.days[toFirst] = from.days[first]!
+    for (const column of BAR_FIGURES) to[column][toFirst] = from[column][first]!
     return
   }
-  to.days.set(from.days.subarray(first, until), at)
-  for (const column of BAR_FIGURES) to[column].set(from[column].subarray(first, until), at)
+  to.days.set(from.days.subarray(first, until), toFirst)
+  for (const column of BAR_FIGURES) to[column].set(from[column].subarray(first, until), toFirst)
 }
 
 /** Appends bars to ranges, or extends the last range if they continue it. @param index as in BarRange */
 function appendRange(ranges: BarRange[], index: number | null, bars: number): void {
   const last = ranges.at(-1)
-  const next = last === undefined || last.index === null ? null : last.index + last.bars
-  if (last !== undefined && next === index) last.bars += bars
+  const indexAfterLast = last === undefined || last.index === null ? null : last.index + last.bars
+  if (last !== undefined && indexAfterLast === index) last.bars += bars
   else ranges.push({ index, bars })
 }
 
@@ -139,7 +139,7 @@ export function firstContradiction(a: Series, b: Series): Day | undefined {
 }
 
 /**
- * The origins of the merged bars; a jump starts a new origin.
+ * The origins of the merged bars: runs of bars from one import each, in order. A jump starts a new origin.
  * @param earlier the origins of the stored bars
  * @param jumps the factor of each jump, by the index of the merged bar after it
  * @param stamp of the import that brings the new bars
@@ -152,7 +152,7 @@ export function originsAfter(
 ): Origin[] {
   const origins: Origin[] = []
   const jumpBars = [...jumps.keys()].sort((a, b) => a - b)
-  let last: Pick<Origin, 'begun'> | null = null
+  let lastSource: Pick<Origin, 'begun'> | null = null
   let t = 0
   for (const { index, bars } of ranges) {
     const end = t + bars
@@ -165,14 +165,14 @@ export function originsAfter(
       const until = Math.min(end, originEnd, nextJump)
       const jump = jumps.get(t)
       const source: ImportStamp & Pick<Origin, 'begun'> = stored ?? stamp
-      if (source !== last || jump !== undefined) {
+      if (source !== lastSource || jump !== undefined) {
         const origin: Origin = { ...importStamp(source), bars: 0 }
         if (source.begun !== undefined) origin.begun = source.begun
         if (jump !== undefined) origin.jump = jump
         origins.push(origin)
       }
       origins.at(-1)!.bars += until - t
-      last = source
+      lastSource = source
       t = until
     }
   }
@@ -189,14 +189,14 @@ const UNMERGED_NEWEST = 4
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
   const merged = [...origins]
   while (merged.length > MAX_ORIGINS) {
-    const at = shortestPair(merged)
-    if (at === null) break
-    merged.splice(at, 2, joinOrigins(merged[at]!, merged[at + 1]!))
+    const index = shortestPair(merged)
+    if (index === null) break
+    merged.splice(index, 2, joinOrigins(merged[index]!, merged[index + 1]!))
   }
   return merged
 }
 
-/** Index of the first of two neighbours, the oldest of equal ones; null if jumps separate all of them. */
+/** Index of the first of the two neighbours with the fewest bars, the oldest if equal; null if jumps separate all. */
 function shortestPair(origins: readonly Origin[]): number | null {
   let shortest: number | null = null
   let leastBars = Number.POSITIVE_INFINITY

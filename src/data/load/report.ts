@@ -58,8 +58,8 @@ export interface RefusedTicker {
   /**
    * `split`: the price jumps by the ratio of a split. `factor`: the closes of the same days differ by one factor. In
    * both cases the stored prices are on another scale. `another_instrument`: most of those closes differ, and by no
-   * single factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has a server's events of
-   * it.
+   * single factor. `adjustment`: the stored prices are of the other kind. `pulled`: the store has its events
+   * from a server.
    * `refused_before`: an earlier file of the run did not fit.
    */
   reason: SeamMismatch['reason'] | 'adjustment' | 'pulled' | 'refused_before'
@@ -119,10 +119,9 @@ export function seamRefusal(
 ): RefusedTicker {
   const { reason } = mismatch
   if (reason === 'another_instrument') {
-    const differing =
-      mismatch.common === 1
-        ? 'the prices of the one day that is stored too'
-        : `${mismatch.differing} of ${mismatch.common} closes of days that are stored too`
+    let differing = 'the prices of the one day that is stored too'
+    if (mismatch.common !== 1)
+      differing = `${mismatch.differing} of ${mismatch.common} closes of days that are stored too`
     const message = sentence`${ticker}: ${differing} differ by more than 1 %, and by no common factor, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.incoming} bars instead of ${bars.stored}`
     return { ticker, reason, factor: null, date: null, message }
   }
@@ -171,12 +170,13 @@ export function withOddities(
   return [...byKind.values()]
 }
 
-/** Names the fields that stay empty for tickers without volume; empty if there are none. @param tickers of the file */
+/** The remark that some fields stay empty for tickers without volume; an empty list if all of a file have volume. */
 export function volumeRemarks(withoutVolume: readonly string[], tickers: number): Remark[] {
   const count = withoutVolume.length
   if (count === 0) return []
   const fields = FIELDS.filter(field => field.usesVolume).map(({ name }) => name)
-  const of = tickers === 1 ? '' : ` of ${count === tickers ? 'any ticker' : counted(count, 'ticker')}`
-  const what = `no volume${of}: ${fields.join(' and ')} stay empty`
-  return [{ what, count: 1, first: count === tickers ? [] : withoutVolume.slice(0, MAX_WARNINGS_SHOWN) }]
+  const isEveryTicker = count === tickers
+  const ofTickers = tickers === 1 ? '' : ` of ${isEveryTicker ? 'any ticker' : counted(count, 'ticker')}`
+  const what = `no volume${ofTickers}: ${fields.join(' and ')} stay empty`
+  return [{ what, count: 1, first: isEveryTicker ? [] : withoutVolume.slice(0, MAX_WARNINGS_SHOWN) }]
 }

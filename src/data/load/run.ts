@@ -20,7 +20,7 @@ interface FileBars {
 
 /** The data of one run so far: to find files that contradict each other, and to replace a ticker only once. */
 export class Run {
-  readonly #begun = new Set<string>()
+  readonly #calledNames = new Set<string>()
   readonly #barsByTicker = new Map<string, FileBars[]>()
   readonly #spill = new Spill()
   readonly #releases: (() => void)[] = []
@@ -42,20 +42,20 @@ export class Run {
     }
   }
 
-  /** Whether this is the first call with this name in the run. */
-  isFirst(what: string): boolean {
-    const first = !this.#begun.has(what)
-    this.#begun.add(what)
-    return first
+  /** Whether this is the first call of the run with a name, such as `bars AAPL`. */
+  isFirstCall(name: string): boolean {
+    const isFirst = !this.#calledNames.has(name)
+    this.#calledNames.add(name)
+    return isFirst
   }
 
   /** Remembers the imported bars of a ticker, for comparison with those of later files. */
   add(incoming: SourcedBars): void {
     const { ticker, source } = incoming
-    const taken = { file: source, bars: incoming.spilled ? () => incoming.bars : this.#storeBars(incoming.bars) }
+    const fileBars = { file: source, bars: incoming.spilled ? () => incoming.bars : this.#storeBars(incoming.bars) }
     const earlier = this.#barsByTicker.get(ticker)
-    if (earlier === undefined) this.#barsByTicker.set(ticker, [taken])
-    else earlier.push(taken)
+    if (earlier === undefined) this.#barsByTicker.set(ticker, [fileBars])
+    else earlier.push(fileBars)
   }
 
   /** Calls `release`, which frees a file's data, only when the run is over: later files are compared with them. */
@@ -73,13 +73,13 @@ export class Run {
     this.#bytesInMemory += bytesOf(bars)
     if (this.#bytesInMemory <= MAX_BYTES_IN_MEMORY) return () => bars
     this.#bytesInMemory -= bytesOf(bars)
-    const at = this.#spill.append(columnsOf(bars))
+    const offset = this.#spill.append(columnsOf(bars))
     const length = bars.days.length
     const hasUnadjusted = bars.unadjustedClose !== undefined
     return () => {
       const series = emptySeries('daily', length)
       if (hasUnadjusted) series.unadjustedClose = new Float64Array(length)
-      this.#spill.readInto(at, columnsOf(series))
+      this.#spill.readInto(offset, columnsOf(series))
       return series
     }
   }

@@ -7,11 +7,11 @@ import type { AcceptedJump } from '../store/store.js'
 
 /** Whether a file's bars of a ticker fit the stored ones: one scale, one instrument. */
 
-/** A day of either series, and its index in each; -1 if it has none. */
+/** A day of stored bars or of a file's bars, and its index in both series; -1 in the one that does not have it. */
 interface SeamDay {
   day: Day
-  stored: number
-  incoming: number
+  storedIndex: number
+  incomingIndex: number
 }
 
 /**
@@ -27,7 +27,7 @@ function daysAtSeam(stored: Series, incoming: Series): SeamDay[] {
     const storedDay = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
     const incomingDay = incoming.days[j] ?? Number.POSITIVE_INFINITY
     const day = Math.min(storedDay, incomingDay)
-    seamDays.push({ day, stored: storedDay === day ? i++ : -1, incoming: incomingDay === day ? j++ : -1 })
+    seamDays.push({ day, storedIndex: storedDay === day ? i++ : -1, incomingIndex: incomingDay === day ? j++ : -1 })
   }
   return seamDays
 }
@@ -51,7 +51,7 @@ export interface Rescaling {
   /** Whether shares change as well, not only prices: volumes are divided by it. */
   shares: boolean
   /** The first stored day that is already on the file's scale (default: none). */
-  before?: Day
+  fitsFrom?: Day
 }
 
 /** Why a file's bars and the stored ones do not form one series. */
@@ -96,9 +96,9 @@ function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readon
   const hasEveryDay = closes.length === stored.days.length
   const change = hasEveryDay ? null : leadingScaleChange(closes)
   if (change !== null) {
-    // Bars before the change are on another scale; if the file has all of them, none remains.
-    const remains = seamDays.some(seamDay => !isInFile(seamDay) && seamDay.day < change.until)
-    return remains ? factorMismatch(ratioOfSums(change.closes), seamDays, change.closes, change.until) : null
+    // Bars before the change are on another scale; if the file has all of them, it replaces them.
+    const oldScaleRemains = seamDays.some(seamDay => !isInFile(seamDay) && seamDay.day < change.until)
+    return oldScaleRemains ? factorMismatch(ratioOfSums(change.closes), seamDays, change.closes, change.until) : null
   }
   const factor = commonFactor(closes)
   if (factor !== null) return hasEveryDay ? null : factorMismatch(factor, seamDays, closes)
@@ -113,17 +113,18 @@ function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readon
 const MAX_CORRECTION = 0.01
 /** Rounding error of a number that was calculated twice. */
 const ROUNDING_ERROR = 1e-5
-/** Among closes that differ by a factor, a few may also be corrected: one in ten, or one of three or more. */
-function areNearlyAll(alike: number, all: number): boolean {
-  return all - alike <= (all < 3 ? 0 : Math.max(1, Math.floor(all / 10)))
+/** Whether all closes but a few are alike. A few may be corrected: one in ten, at least one of three or more. */
+function areNearlyAll(alike: number, total: number): boolean {
+  const maxCorrected = total < 3 ? 0 : Math.max(1, Math.floor(total / 10))
+  return total - alike <= maxCorrected
 }
 
 /** The closes of a day that both series have. */
 interface CommonClose {
   day: Day
   /** The stored price, that of the file, and the file's relative to the stored one. */
-  before: number
-  after: number
+  storedPrice: number
+  filePrice: number
   ratio: number
   /** How far rounding moves the ratio. */
   rounding: number
@@ -133,19 +134,19 @@ interface CommonClose {
 
 type Ratio = Omit<CommonClose, 'day' | 'volumes'>
 
-const isInFile = ({ incoming }: SeamDay): boolean => incoming >= 0
+const isInFile = ({ incomingIndex }: SeamDay): boolean => incomingIndex >= 0
 
-const isCommonDay = (seamDay: SeamDay): boolean => seamDay.stored >= 0 && isInFile(seamDay)
+const isCommonDay = (seamDay: SeamDay): boolean => seamDay.storedIndex >= 0 && isInFile(seamDay)
 
 /** The stored close and the file's of each day that both series have. */
 function commonCloses(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): CommonClose[] {
   const common = seamDays.filter(isCommonDay)
   const ratios = priceRatios(
-    common.map(seamDay => stored.close[seamDay.stored]!),
-    common.map(seamDay => incoming.close[seamDay.incoming]!),
+    common.map(seamDay => stored.close[seamDay.storedIndex]!),
+    common.map(seamDay => incoming.close[seamDay.incomingIndex]!),
   )
   return common.map((seamDay, i) => {
-    const volumes = incoming.volume[seamDay.incoming]! / stored.volume[seamDay.stored]!
+    const volumes = incoming.volume[seamDay.incomingIndex]! / stored.volume[seamDay.storedIndex]!
     const isKnown = volumes > 0 && volumes < Number.POSITIVE_INFINITY
     return { day: seamDay.day, ...ratios[i]!, volumes: isKnown ? volumes : Number.NaN }
   })
@@ -155,10 +156,10 @@ function commonCloses(stored: Series, incoming: Series, seamDays: readonly SeamD
 function priceRatios(stored: readonly number[], incoming: readonly number[]): Ratio[] {
   const storedStep = priceStep(stored)
   const incomingStep = priceStep(incoming)
-  return stored.map((before, i) => {
-    const after = incoming[i]!
-    const rounding = ROUNDING_ERROR + storedStep / before / 2 + incomingStep / after / 2
-    return { before, after, ratio: after / before, rounding }
+  return stored.map((storedPrice, i) => {
+    const filePrice = incoming[i]!
+    const rounding = ROUNDING_ERROR + storedStep / storedPrice / 2 + incomingStep / filePrice / 2
+    return { storedPrice, filePrice, ratio: filePrice / storedPrice, rounding }
   })
 }
 
@@ -169,22 +170,22 @@ function hasFactor(factor: number): (prices: Ratio) => boolean {
   return ({ ratio, rounding }) => Math.abs(ratio / factor - 1) <= 2 * rounding
 }
 
-/** The mismatch that the four prices of the only common day show; null for a bar of an unfinished day, too. */
+/** The mismatch that the four prices of the only common day show; null where a bar may be corrected or unfinished. */
 function oneDayMismatch(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): SeamMismatch | null {
   const day = seamDays.find(isCommonDay)!
-  const before = PRICES.map(name => stored[name][day.stored]!)
-  const after = PRICES.map(name => incoming[name][day.incoming]!)
-  const ratios = priceRatios(before, after)
+  const storedPrices = PRICES.map(name => stored[name][day.storedIndex]!)
+  const filePrices = PRICES.map(name => incoming[name][day.incomingIndex]!)
+  const ratios = priceRatios(storedPrices, filePrices)
   const [_open, high, low, close] = ratios
   // A day on one price shows no ratio: it may as well be corrected.
-  if (high!.before === low!.before && high!.after === low!.after) return null
+  if (high!.storedPrice === low!.storedPrice && high!.filePrice === low!.filePrice) return null
   const hasOneFactor = ratios.every(hasFactor(medianRatio(ratios)))
   if (hasOneFactor && !ratios.some(isSamePrice))
     return factorMismatch(ratioOfSums(ratios), seamDays, commonCloses(stored, incoming, [day]))
   const isFar = ({ ratio }: Ratio): boolean => Math.abs(ratio - 1) > MAX_CORRECTION
-  const areRangesApart = low!.after > high!.before || high!.after < low!.before
-  const isAnother = ratios.every(isFar) || (areRangesApart && isFar(close!))
-  return isAnother ? { reason: 'another_instrument', differing: 1, common: 1 } : null
+  const areRangesApart = low!.filePrice > high!.storedPrice || high!.filePrice < low!.storedPrice
+  const isAnotherInstrument = ratios.every(isFar) || (areRangesApart && isFar(close!))
+  return isAnotherInstrument ? { reason: 'another_instrument', differing: 1, common: 1 } : null
 }
 
 /** The smallest step of prices, such as 0.01; 0 where they have more digits than a vendor writes. */
@@ -211,7 +212,7 @@ function medianRatio(prices: readonly Ratio[]): number {
 }
 
 function ratioOfSums(prices: readonly Ratio[]): number {
-  return sum(prices.map(({ after }) => after)) / sum(prices.map(({ before }) => before))
+  return sum(prices.map(({ filePrice }) => filePrice)) / sum(prices.map(({ storedPrice }) => storedPrice))
 }
 
 /**
@@ -231,32 +232,33 @@ function leadingScaleChange(closes: readonly CommonClose[]): { closes: readonly 
 function moveTogether(closes: readonly CommonClose[]): boolean {
   let together = 0
   for (let i = 1; i < closes.length; i++) {
-    const before = closes[i - 1]!
+    const previous = closes[i - 1]!
     const { ratio, rounding } = closes[i]!
-    if (Math.abs(ratio / before.ratio - 1) <= rounding + before.rounding) together++
+    if (Math.abs(ratio / previous.ratio - 1) <= rounding + previous.rounding) together++
   }
   return 2 * together > closes.length - 1
 }
 
 /**
  * The mismatch of closes that differ by one factor.
- * @param before the first stored day that is already on the file's scale (default: none)
+ * @param fitsFrom the first stored day that is already on the file's scale (default: none)
  */
 function factorMismatch(
   factor: number,
   seamDays: readonly SeamDay[],
   closes: readonly CommonClose[],
-  before?: Day,
+  fitsFrom?: Day,
 ): SeamMismatch {
   const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
   const volume = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
   const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
-  const end = before ?? Number.POSITIVE_INFINITY
+  const end = fitsFrom ?? Number.POSITIVE_INFINITY
   const seams = seamsBetween(seamDays).filter(([a, b]) => (isInFile(a) ? b : a).day < end)
   const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
-  return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: closes.length }
+  const mismatch: SeamMismatch = { reason: 'factor', scale, shares, jumps, common: closes.length }
+  return fitsFrom === undefined ? mismatch : { ...mismatch, fitsFrom }
 }
 
 /** Ratios of splits that are usual. */
@@ -282,16 +284,16 @@ function usualSplit(factor: number, margin: number): Scale | null {
 }
 
 /**
- * The usual split that brings the close before it nearest to that of bar `t`. It is null if none brings it into the
- * bar's range, or near it.
+ * The usual split that brings the previous close nearest to the close of bar `t`. It is null if none brings it into the
+ * range of that bar, or near it.
  */
-function likelySplitOnDay(before: number, series: Series, t: number): Scale | null {
+function likelySplitOnDay(previousClose: number, series: Series, t: number): Scale | null {
   const low = series.low[t]! * (1 - RANGE_MARGIN)
   const high = series.high[t]! * (1 + RANGE_MARGIN)
   let best: Scale | null = null
   let leastDistance = Number.POSITIVE_INFINITY
   for (const scale of USUAL_SPLITS) {
-    const expected = (before * scale.by) / scale.over
+    const expected = (previousClose * scale.by) / scale.over
     const distance = Math.abs(Math.log(series.close[t]! / expected))
     if (expected < low || expected > high || distance >= leastDistance) continue
     best = scale
@@ -307,7 +309,7 @@ function scaleOf({ ratio }: Split): Scale {
 
 type Seam = readonly [a: SeamDay, b: SeamDay]
 
-/** Neighbouring days of which only one is in the file, and the other only stored. */
+/** The pairs of neighbouring days of which one is in the file, and the other only stored. */
 function seamsBetween(seamDays: readonly SeamDay[]): Seam[] {
   return seamDays.slice(1).flatMap((b, t): Seam[] => {
     const a = seamDays[t]!
@@ -333,27 +335,28 @@ function judgeNeighbours(
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const oddities: SeamWarning[] = []
   const jumps: AcceptedJump[] = []
-  let first: { scale: Scale; split?: Split } | null = null
-  let maxGap: number | null = null
-  const closeOn = (day: SeamDay): number => (isInFile(day) ? incoming.close[day.incoming]! : stored.close[day.stored]!)
+  let firstJump: { scale: Scale; split?: Split } | null = null
+  let longestUsualGap: number | null = null
+  const closeOn = (day: SeamDay): number =>
+    isInFile(day) ? incoming.close[day.incomingIndex]! : stored.close[day.storedIndex]!
   for (const [a, b] of seamsBetween(seamDays)) {
     const inFile = isInFile(b) ? b : a
-    const isUnchanged = inFile.stored >= 0 && closeOn(inFile) === stored.close[inFile.stored]
+    const isUnchanged = inFile.storedIndex >= 0 && closeOn(inFile) === stored.close[inFile.storedIndex]
     if (isUnchanged) continue
-    if (inFile.stored < 0 && b.day - a.day > 1) {
-      maxGap ??= usualGap(allDaysOf(stored, incoming))
-      const gap = gapBetween(a.day, b.day, maxGap)
+    if (inFile.storedIndex < 0 && b.day - a.day > 1) {
+      longestUsualGap ??= usualGap(allDaysOf(stored, incoming))
+      const gap = gapBetween(a.day, b.day, longestUsualGap)
       if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
     }
-    const before = closeOn(a)
-    const ratio = closeOn(b) / before
-    const jump = jumpBetween(before, closeOn(b))
+    const previousClose = closeOn(a)
+    const ratio = closeOn(b) / previousClose
+    const jump = jumpBetween(previousClose, closeOn(b))
     if (jump === null || isAccepted(known.jumps, a, b, ratio)) continue
     const split = known.splits.find(({ ex_date, ratio: newShares }) => {
       return ex_date > a.day && ex_date <= b.day && !isJump(1 / newShares, ratio)
     })
-    const [series, t] = b === inFile ? [incoming, b.incoming] : [stored, b.stored]
-    const step = split === undefined ? likelySplitOnDay(before, series, t) : scaleOf(split)
+    const [series, t] = b === inFile ? [incoming, b.incomingIndex] : [stored, b.storedIndex]
+    const step = split === undefined ? likelySplitOnDay(previousClose, series, t) : scaleOf(split)
     if (step === null) {
       oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
       continue
@@ -361,11 +364,11 @@ function judgeNeighbours(
     // Raw prices fall on the day of a split.
     if (split !== undefined && known.prices === 'raw') continue
     const scale = b === inFile ? step : { by: step.over, over: step.by }
-    first ??= { scale, ...(split && { split }) }
+    firstJump ??= split === undefined ? { scale } : { scale, split }
     jumps.push(jumpAt(a, b, scale))
   }
-  if (first === null) return { mismatch: null, oddities }
-  return { mismatch: { reason: 'split', ...first, shares: true, jumps, common: 0 }, oddities }
+  if (firstJump === null) return { mismatch: null, oddities }
+  return { mismatch: { reason: 'split', ...firstJump, shares: true, jumps, common: 0 }, oddities }
 }
 
 /** All days of two series, ascending, each once. */
@@ -412,8 +415,8 @@ export function rescale(series: Series, rescaling: Rescaling): Series {
 }
 
 /** How many bars of a series are brought to another scale. */
-export function rescaledCount({ days }: Series, { before }: Rescaling): number {
-  return before === undefined ? days.length : countUpTo(days, before - 1)
+export function rescaledCount({ days }: Series, { fitsFrom }: Rescaling): number {
+  return fitsFrom === undefined ? days.length : countUpTo(days, fitsFrom - 1)
 }
 
 /** `4:1`, the common split that multiplies a price by this factor; null if none does. */
