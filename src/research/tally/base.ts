@@ -1,7 +1,7 @@
 import { sortedColumn } from '../../core/indicators/rank.js'
 import { countUpTo } from '../../core/model/day.js'
 import type { Baseline } from '../../core/model/event.js'
-import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
+import { type PackedCloses, PERFORMANCES, type Performance, packedReturnOver } from '../../core/model/series.js'
 import type { Pool } from '../../core/statistics/mixtures.js'
 import { quantile } from '../../core/statistics/moments.js'
 
@@ -9,6 +9,13 @@ import { quantile } from '../../core/statistics/moments.js'
 export interface OutcomeWindow {
   w: number
   bars: number
+}
+
+/** Outcomes after any bar of a ticker, in less memory: a tally of a market holds those of every ticker. */
+export interface PackedBaseline extends Omit<Baseline, 'closes' | 'performances'> {
+  closes: PackedCloses
+  /** The number of bars in each performance band, window after window. */
+  performances: Int32Array
 }
 
 /** Outcomes after any bar over one window, by ticker. */
@@ -60,17 +67,17 @@ const TOP_SHARE = 0.4
  * @param into at least as long as `ended[w]`
  */
 export function baselineReturns(
-  { closes, indexes, ended }: Baseline,
+  { closes, indexes, ended }: PackedBaseline,
   { w, bars }: OutcomeWindow,
   into: Float64Array,
 ): Float64Array {
   const returns = into.subarray(0, ended[w])
-  for (let i = 0; i < returns.length; i++) returns[i] = returnOver(closes, indexes[i]!, bars)
+  for (let i = 0; i < returns.length; i++) returns[i] = packedReturnOver(closes, indexes[i]!, bars)
   return returns
 }
 
 /** @param baselines by ticker; null without prices */
-export function windowBases(baselines: readonly (Baseline | null)[], { w, bars }: OutcomeWindow): WindowBases {
+export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, bars }: OutcomeWindow): WindowBases {
   const tickers = baselines.length
   const bases = {
     ended: new Int32Array(tickers),
@@ -86,7 +93,8 @@ export function windowBases(baselines: readonly (Baseline | null)[], { w, bars }
     bases.ended[i] = ended[w]!
     averageReturns(bases, i, closes, indexes, bars)
     let top = 0
-    for (const [code, count] of performances[w]!.entries()) {
+    for (let code = 0; code < PERFORMANCES.length; code++) {
+      const count = performances[PERFORMANCES.length * w + code]!
       bases.counts[PERFORMANCES.length * i + code] = count
       bases.ranked[i]! += count
       if (isAmongTop(code)) top += count
@@ -100,7 +108,7 @@ export function windowBases(baselines: readonly (Baseline | null)[], { w, bars }
 function averageReturns(
   { ended, means, rises }: WindowBases,
   ticker: number,
-  closes: Float64Array,
+  closes: PackedCloses,
   indexes: Int32Array,
   bars: number,
 ): void {
@@ -108,7 +116,7 @@ function averageReturns(
   let sum = 0
   let risen = 0
   for (let i = 0; i < n; i++) {
-    const value = returnOver(closes, indexes[i]!, bars)
+    const value = packedReturnOver(closes, indexes[i]!, bars)
     sum += value
     risen += Number(value > 0)
   }

@@ -4,9 +4,9 @@
 
 import { InvalidParameter, parameter, sentence } from '../../core/errors.js'
 import { alignToCommonCalendar } from '../../core/model/calendar.js'
-import type { Baseline, Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
+import type { Context, EventsQuery, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { PERFORMANCES, type Performance, returnOver } from '../../core/model/series.js'
+import { PERFORMANCES, type Performance, packedReturnOver } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
 import type { Family, TallyGrouping } from '../../core/params/studies.js'
 import type { RunContext, Source } from '../../core/source.js'
@@ -24,6 +24,7 @@ import {
   measuredBase,
   NO_PRICES,
   type OutcomeWindow,
+  type PackedBaseline,
   type ReturnFigures,
   returnFigures,
   type Shares,
@@ -389,12 +390,12 @@ function countRanked(
 function addReturns(
   { indices }: EndedEvents,
   count: number,
-  { closes, indexes }: Baseline,
+  { closes, indexes }: PackedBaseline,
   window: number,
   into: Float64Array,
   at: number,
 ): void {
-  for (let i = 0; i < count; i++) into[at + i] = returnOver(closes, indexes[indices[i]!]!, window)
+  for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, indexes[indices[i]!]!, window)
 }
 
 /** Counts the returns above 0 by day. @param at index of the first event's return */

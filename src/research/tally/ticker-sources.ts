@@ -3,10 +3,11 @@ import { indicesIn, SharedColumns } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { numbersBetween, UNDEFINED } from '../../core/model/series.js'
+import { numbersBetween, packCloses, UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { HistoriesQuery, Source } from '../../core/source.js'
 import { ColumnMemory } from '../../data/threads.js'
+import type { PackedBaseline } from './base.js'
 import type { Grouping } from './groups.js'
 import type { AnsweredRange } from './pool.js'
 
@@ -23,7 +24,7 @@ export interface TickerSource extends AnsweredRange {
   /** Window after window, in the order of the timeframe: index into PERFORMANCES, NO_HISTORY or PENDING. */
   outcomes: Uint8Array
   /** null where prices are unknown. */
-  base: Baseline | null
+  base: PackedBaseline | null
   /** The calendar of the ticker: the days of its base bars, or workdays where prices are unknown. */
   days: Int32Array
 }
@@ -79,13 +80,20 @@ export async function* tickerSources(
         indices: countedIndices,
         bars: bars === indices ? countedIndices : memory.put(valuesAt(bars, rows)),
         outcomes: memory.put(codesOf(outcomes, rows)),
-        base: base && { ...base, days, closes: memory.put(base.closes), indexes: sharedColumns.shared(base.indexes) },
+        base: base && packBase({ ...base, days, indexes: sharedColumns.shared(base.indexes) }, memory),
         days,
       }
     }
   } finally {
     await unfiltered?.return?.()
   }
+}
+
+/** The outcomes after any bar of a ticker, with their columns in the memory of the market. */
+function packBase(base: Baseline, memory: ColumnMemory): PackedBaseline {
+  const { numerators, denominator } = packCloses(base.closes)
+  const performances = memory.put(Int32Array.from(base.performances.flat()))
+  return { ...base, closes: { numerators: memory.put(numerators), denominator }, performances }
 }
 
 /** The values of a column in some rows. A loop: `map` takes several times as long. */
