@@ -159,7 +159,9 @@ function legibleBlock(
 ): Block {
   const legibleCell = (cell: Cell): Cell =>
     typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) }
-  const rows = table?.rows.map(row => row.map(legibleCell))
+  // Almost no text needs a change, and a market has a million cells.
+  const isLegible = (cell: Cell): boolean => legible(textOf(cell)) === textOf(cell)
+  const rows = table?.rows.map(row => (row.every(isLegible) ? row : row.map(legibleCell)))
   const texts = { title: title?.map(legible), phrases: phrases?.map(legible), notes: notes?.map(legible) }
   return { ...rest, ...texts, faint: faint?.map(legible), table: table && { ...table, rows: rows! } }
 }
