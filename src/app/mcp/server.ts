@@ -206,12 +206,12 @@ function inputSchema(shown: Table, described: Set<string>): JsonSchema {
   return schema
 }
 
-/** The allowed words of a longer list are left out: the tool `fields` has them. */
+/** The allowed words of a parameter are left out if they are more: the tool `fields` has them. */
 const MAX_ENUM_LENGTH = 8
 
 /**
- * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. Of several
- * alternatives a list is shown; without a list any value is allowed.
+ * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. Alternatives
+ * (`anyOf`) are replaced by the one that is a list; without a list any value is allowed.
  */
 function lightSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
   const list = (anyOf as JsonSchema[] | undefined)?.find(alternative => alternative.type === 'array')
@@ -256,14 +256,11 @@ function shortenAnswer(answer: unknown, details: readonly string[], shown: Table
   }
   let text = JSON.stringify(document)
   while (text.length > MAX_ANSWER_LENGTH) {
-    const lists = listsIn(document).map(rows => ({ ...rows, size: JSON.stringify(rows.list).length }))
-    const listsOfDetails = lists.filter(({ list }) => list.length > MANY_ROWS)
-    const candidates = listsOfDetails.length > 0 ? listsOfDetails : lists.filter(({ list }) => list.length > 1)
-    const [longest] = candidates.toSorted((a, b) => b.size - a.size)
-    if (longest === undefined) throw tooLongError(text.length, shown)
+    const longest = longestList(document)
+    if (longest === null) throw tooLongError(text.length, shown)
     const { list, size } = longest
-    const share = 1 - (text.length - MAX_ANSWER_LENGTH + CUT_NOTE_LENGTH) / size
-    cutTo(longest, Math.max(1, Math.min(list.length - 1, Math.floor(list.length * share))))
+    const keptShare = 1 - (text.length - MAX_ANSWER_LENGTH + CUT_NOTE_LENGTH) / size
+    cutTo(longest, Math.max(1, Math.min(list.length - 1, Math.floor(list.length * keptShare))))
     text = JSON.stringify(document)
   }
   if (Object.keys(rowsHere).length === 0) return text
@@ -273,14 +270,23 @@ function shortenAnswer(answer: unknown, details: readonly string[], shown: Table
 
 /** Characters that are left for `rows_here`. */
 const CUT_NOTE_LENGTH = 500
-/** A list with more rows has details; a shorter one has groups of figures. */
+/** A longer list has details; a shorter one has groups of figures, and is only cut if no other is left. */
 const MANY_ROWS = 10
 /** A longer list of tickers is left out, and only counted. */
 const MAX_LISTED_TICKERS = 50
 
+/** A list of a document, and the keys that lead to it, such as `benchmarks.equity`. */
 interface RowList {
   path: string
   list: unknown[]
+}
+
+/** The list that is cut next, with its length as JSON: the longest one with details, or else with several rows. */
+function longestList(document: object): (RowList & { size: number }) | null {
+  const lists = listsIn(document).map(rows => ({ ...rows, size: JSON.stringify(rows.list).length }))
+  const listsOfDetails = lists.filter(({ list }) => list.length > MANY_ROWS)
+  const candidates = listsOfDetails.length > 0 ? listsOfDetails : lists.filter(({ list }) => list.length > 1)
+  return candidates.toSorted((a, b) => b.size - a.size)[0] ?? null
 }
 
 /**

@@ -1,4 +1,4 @@
-import { count, money, percent, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import { count, percent, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
 import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
@@ -16,7 +16,6 @@ import {
   type Section,
   section,
   type Table,
-  type Trend,
   tablePart,
 } from './description.js'
 import { FULL_LIST_OPTIONS } from './long-tables.js'
@@ -24,6 +23,7 @@ import {
   allDataText,
   type ComparedRow,
   comparisonTable,
+  equityTrends,
   outOfSampleSection,
   statisticsSection,
   validationSection,
@@ -128,27 +128,13 @@ function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): 
 
 /** A sparkline of the equity and a line about the trades; in full with --wide. */
 function equitySection(backtest: Backtest): Section {
-  const { equity, statistics } = backtest
-  const values = equity.map(point => point.equity)
-  const first = values[0]
-  const last = values.at(-1)
-  const equityTrend: Trend[] = []
-  const trends: Trend[] = []
-  if (first !== undefined && last !== undefined) {
-    const drawdowns = equity.map(point => point.drawdown)
-    equityTrend.push({ name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` })
-    trends.push(
-      ...equityTrend,
-      { name: 'drawdown', values: drawdowns, text: `worst ${returnText(statistics.max_drawdown)}` },
-      ...yearsTrend(backtest),
-    )
-  }
+  const trends = equityTrends(backtest, backtest.equity[0]?.equity ?? 1)
   return section(
     { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(backtest) },
     [
-      { on: 'short', trend: equityTrend },
+      { on: 'short', trend: trends.slice(0, 1) },
       { on: 'short', notes: compact([randomChoiceText(backtest), tradesInShort(backtest)]) },
-      { on: 'wide', trend: trends },
+      { on: 'wide', trend: [...trends, ...yearsTrend(backtest)] },
       { on: 'wide', notes: [tradesSentence(backtest), signalsSentence(backtest), ...chanceSentences(backtest)] },
       pageNote(
         'Random entry: the signals of all trades are moved to other dates together and traded by the same rules. p is two-sided: the share of moves that are at least as far from the mean of all moves as the trades are, each in its own Newey-West errors. The more strategies were tried, the better the best of them looks by chance. The deflated Sharpe ratio is the probability that the true one is above the best that chance would reach (Bailey and López de Prado 2014).',

@@ -15,6 +15,7 @@ import {
   reasonsPart,
   type Section,
   section,
+  spareHeadings,
   type Table,
 } from './description.js'
 import {
@@ -184,10 +185,7 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { 
 
 /** A column heading for each strategy, under its name. A narrow terminal leaves out the last columns first. */
 function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Heading[] {
-  return strategies.map(({ name }, i) => {
-    const heading = { title: name, verbatim: true, kind } as const
-    return i === 0 ? heading : { ...heading, spare: i }
-  })
+  return spareHeadings(strategies.map(({ name }) => ({ title: name, verbatim: true, kind })))
 }
 
 /** The differences of the Sharpe ratios for each pair of strategies; a sentence for each pair that has none. */

@@ -87,19 +87,10 @@ export function describeStatus(status: Status & { pulled: readonly PulledTicker[
 /** The account of a key at a server, and the credits that it has left. */
 export function describeAccount(page: AccountPage, url: string): Described {
   const { name, tier, limits, usage } = page
+  const { hourly_requests_used, hourly_requests_remaining, daily_requests_used, daily_requests_remaining } = usage
   const rows = [
-    {
-      period: 'hour',
-      used: usage.hourly_requests_used,
-      left: usage.hourly_requests_remaining,
-      limit: limits.hourly_requests,
-    },
-    {
-      period: 'day',
-      used: usage.daily_requests_used,
-      left: usage.daily_requests_remaining,
-      limit: limits.daily_requests,
-    },
+    { period: 'hour', used: hourly_requests_used, left: hourly_requests_remaining, limit: limits.hourly_requests },
+    { period: 'day', used: daily_requests_used, left: daily_requests_remaining, limit: limits.daily_requests },
   ]
   const heading = [url, name, tier, `events of the last ${count(limits.history_days, 'day')}`]
   return {

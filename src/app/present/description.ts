@@ -296,6 +296,11 @@ function cellOf<Row>({ kind, value, tone, mark }: Column<Row>, row: Row): Cell {
   return { kind, content: value(row), tone: tone?.(row), mark: mark?.(row) }
 }
 
+/** Headings of values side by side. A narrow terminal leaves out the last ones first, and keeps the first one. */
+export function spareHeadings(headings: readonly Heading[]): Heading[] {
+  return headings.map((heading, i) => (i === 0 ? heading : { ...heading, spare: i }))
+}
+
 /** A cell of a table that is built without tableOf, such as one whose rows have different kinds. */
 export function cell(kind: Kind, content: Content): Cell {
   return { kind, content, tone: undefined, mark: undefined }

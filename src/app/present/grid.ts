@@ -31,6 +31,7 @@ import {
   type Records,
   type Section,
   section,
+  spareHeadings,
   type Table,
   tablePart,
 } from './description.js'
@@ -240,15 +241,13 @@ function heatTable(
     if (value !== null) mapCell.heat = heatOf(value)
     return index === best?.cell ? { ...mapCell, mark: '*', tone: 'strong' } : mapCell
   }
-  const headings = columns.map((title, i): Heading => {
-    const heading: Heading = { title, kind }
-    if (across !== null) heading.verbatim = true
-    return i === 0 ? heading : { ...heading, spare: i }
-  })
+  const headings = columns.map(
+    (title): Heading => (across === null ? { title, kind } : { title, kind, verbatim: true }),
+  )
   const keys = across === null ? keyInWords(down.key) : `${keyInWords(down.key)} \\ ${keyInWords(across.key)}`
   return {
     caption,
-    columns: [{ title: keys, kind: 'text' }, ...headings],
+    columns: [{ title: keys, kind: 'text' }, ...spareHeadings(headings)],
     rows: down.values.map((value, row) => [cell('text', value), ...columns.map((_, column) => cellAt(row, column))]),
     whole: 'json',
   }

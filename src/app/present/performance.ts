@@ -21,6 +21,7 @@ import {
   reasonsPart,
   type Section,
   section,
+  spareHeadings,
   type Table,
   type Trend,
   tablePart,
@@ -144,10 +145,9 @@ function benchmarksTable(
   rows: readonly StatisticRow<EquityStatistics>[],
   comparedRows: typeof BENCHMARK_ROWS,
 ): Table {
-  const benchmarkHeadings = benchmarks.map(({ name }, i): Heading => {
-    const heading: Heading = { title: name.replace(' and ', ' & '), kind: 'return' }
-    return i === 0 ? heading : { ...heading, spare: i }
-  })
+  const benchmarkHeadings = spareHeadings(
+    benchmarks.map(({ name }) => ({ title: name.replace(' and ', ' & '), kind: 'return' })),
+  )
   const drawHeadings: Heading[] =
     draws === null ? [] : [{ title: '5-95%', kind: 'return', hint: `Of ${draws.n} random choices among equal signals` }]
   // The cell of the draws in a row; none without draws, and an empty one for a statistic that draws do not have.
@@ -211,19 +211,22 @@ export function outOfSampleSection(
   const table = comparisonTable(caption, [{ title: 'Tests', kind: 'return' }, HOLDING_HEADING], rows)
   return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
     { table },
-    { on: 'terminal', trend: testsTrend(validation.test) },
+    { on: 'terminal', trend: equityTrends(validation.test, 1) },
     { on: 'page', chart: testsDrawdownChart(validation.test) },
     notes.length > 0 && { notes },
   ])
 }
 
-/** Two sparklines of the test days, equity and drawdown; none without a test day. */
-function testsTrend({ equity, statistics }: Tests): Trend[] {
+/** Two sparklines, of the equity and of its drawdown; none without a bar. @param first value to show as the first equity */
+export function equityTrends(
+  { equity, statistics }: Pick<Backtest | Tests, 'equity' | 'statistics'>,
+  first: number,
+): Trend[] {
   const values = equity.map(point => point.equity)
   const last = values.at(-1)
   if (last === undefined) return []
   return [
-    { name: 'equity', values, text: `first 1.00, last ${money(last)}` },
+    { name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` },
     {
       name: 'drawdown',
       values: equity.map(({ drawdown }) => drawdown),
@@ -342,15 +345,12 @@ export function yearsTable(results: readonly Yearly[]): Table {
   const returnColumns = results.map(result => ({ ...result, key: 'return' as const, suffix: '' }))
   const drawdownColumns = results.map(result => ({ ...result, key: 'max_drawdown' as const, suffix: ', drawdown' }))
   const columns = [...returnColumns, ...drawdownColumns]
+  const headings = columns.map(({ name, suffix }): Heading => {
+    return { title: title(name.replace(' and ', ' & ')) + suffix, kind: 'return' }
+  })
   return {
     caption: 'Return and worst drawdown of each calendar year',
-    columns: [
-      { title: 'Year', kind: 'date' },
-      ...columns.map(({ name, suffix }, i): Heading => {
-        const heading: Heading = { title: title(name.replace(' and ', ' & ')) + suffix, kind: 'return' }
-        return i === 0 ? heading : { ...heading, spare: i }
-      }),
-    ],
+    columns: [{ title: 'Year', kind: 'date' }, ...spareHeadings(headings)],
     rows: years.map(year => [
       cell('date', String(year)),
       ...columns.map(column => {

@@ -25,11 +25,11 @@ const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
  * Draws the chart as SVG. The page has it for print and without scripts. The page's script calls this function again
  * after a resize or a zoom. Colours are classes, so that they follow the light, dark and print styles.
  *
- * @param across the visible range of x
+ * @param xRange the visible range of x
  */
-export function drawChart(chart: Chart, across = xExtent(chart)): Html {
+export function drawChart(chart: Chart, xRange = xExtent(chart)): Html {
   const { height, width } = chart
-  const scales = scalesOf(chart, across)
+  const scales = scalesOf(chart, xRange)
   return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
 <title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
 ${gridAndLabels(chart, scales)}
@@ -45,45 +45,45 @@ function rightMargin({ lines, width }: Chart): number {
   return longest === 0 ? MARGINS.right : Math.min(180, LEADER_LENGTH + 6 + longest * 6.6)
 }
 
-/** The scales of the drawing, and its bottom edge. */
+/** The scales of the drawing, and the bottom edge of its values, on which the x axis lies. */
 interface Scales {
   x: Scale
   y: Scale
-  foot: number
+  bottomEdge: number
 }
 
-/** The scales that place a chart's values on its drawing. @param across the visible range of x */
-export function scalesOf(chart: Chart, across = xExtent(chart)): Scales {
+/** The scales that place a chart's values on its drawing. @param xRange the visible range of x */
+export function scalesOf(chart: Chart, xRange = xExtent(chart)): Scales {
   const { left, top, bottom, stripe } = MARGINS
   const right = rightMargin(chart)
-  const foot = chart.height - bottom
-  const up = yExtent(chart)
+  const bottomEdge = chart.height - bottom
+  const yRange = yExtent(chart)
   const stripeHeight = chart.stripes === null ? 0 : stripe + 3
   return {
-    x: newScale(across.from, across.to, left, chart.width - right),
-    y: newScale(up.from, up.to, foot - stripeHeight, top, chart.y.log && up.from > 0),
-    foot,
+    x: newScale(xRange.from, xRange.to, left, chart.width - right),
+    y: newScale(yRange.from, yRange.to, bottomEdge - stripeHeight, top, chart.y.log && yRange.from > 0),
+    bottomEdge,
   }
 }
 
 /** Cuts off parts beyond the visible range, but not half a mark at the edge. */
-function clipToRange(chart: Chart, what: Html): Html {
+function clipToRange(chart: Chart, content: Html): Html {
   const { left, bottom } = MARGINS
   const x = left - 6
-  const wide = chart.width - left - rightMargin(chart) + 12
-  const high = chart.height - bottom + 2
-  return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
+  const clipWidth = chart.width - left - rightMargin(chart) + 12
+  const clipHeight = chart.height - bottom + 2
+  return html`<svg x="${x}" y="0" width="${clipWidth}" height="${clipHeight}" viewBox="${x} 0 ${clipWidth} ${clipHeight}" aria-hidden="true">${content}</svg>`
 }
 
 /** In units of the drawing: a shade of a single bar is still seen. */
 const MIN_SHADE_WIDTH = 2
 
 /** The shaded ranges of x, one path for each set of shades. */
-function shadePaths({ shades }: Chart, { x, foot }: Scales): Html {
+function shadePaths({ shades }: Chart, { x, bottomEdge }: Scales): Html {
   const spanPath = ({ from, to }: { from: number; to: number }): string => {
     const left = x.place(from)
     const right = Math.max(x.place(to), left + MIN_SHADE_WIDTH)
-    return `M${roundToTenth(left)} ${MARGINS.top}H${roundToTenth(right)}V${foot}H${roundToTenth(left)}z`
+    return `M${roundToTenth(left)} ${MARGINS.top}H${roundToTenth(right)}V${bottomEdge}H${roundToTenth(left)}z`
   }
   return html`${shades.map(
     ({ tone, spans }) => html`<path class="fill shade ${tone}" d="${spans.map(spanPath).join('')}"/>`,
@@ -91,9 +91,9 @@ function shadePaths({ shades }: Chart, { x, foot }: Scales): Html {
 }
 
 /** Ribbons, bars, rules, lines and marks of a chart, from back to front. */
-function chartContents(chart: Chart, { x, y, foot }: Scales): Html {
+function chartContents(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   const { values } = chart.x
-  const floor = y.place(Math.min(Math.max(0, y.from), y.to))
+  const zeroY = y.place(Math.min(Math.max(0, y.from), y.to))
   return html`${chart.ribbons.map(
     ({ tone, strength, low, high }) =>
       html`<path class="fill ${tone}" fill-opacity="${strength}" d="${ribbonPath(values, low, high, x, y)}"/>`,
@@ -103,22 +103,22 @@ ${chart.bars.map(bars => {
   const path = outlinePath(bars, x, y)
   return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
 })}
-${rulePath(chart, x, y, foot)}
+${rulePath(chart, x, y, bottomEdge)}
 ${chart.lines.map(({ tone, values: heights, width, dashed, area }) => {
   const path = linePath(values, heights, x, y)
-  return html`${area && html`<path class="fill ${tone}" fill-opacity="0.25" d="${linePath(values, heights, x, y, floor)}"/>`}
+  return html`${area && html`<path class="fill ${tone}" fill-opacity="0.25" d="${linePath(values, heights, x, y, zeroY)}"/>`}
 <path class="line ${tone}" stroke-width="${width}"${dashed && html` stroke-dasharray="5 4"`} d="${path}"/>`
 })}
 ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
   at.map(
-    (place, i) =>
-      html`<path class="mark ${tone}" d="${markPath(shape, x.place(place), y.place(heights[i]!))}"><title>${notes[i]}</title></path>`,
+    (xValue, i) =>
+      html`<path class="mark ${tone}" d="${markPath(shape, x.place(xValue), y.place(heights[i]!))}"><title>${notes[i]}</title></path>`,
   ),
 )}`
 }
 
 /** The lines of the grid, and the labels of both axes. */
-function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
+function gridAndLabels(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   const { height, width } = chart
   const { left, top } = MARGINS
   const right = rightMargin(chart)
@@ -128,75 +128,74 @@ function gridAndLabels(chart: Chart, { x, y, foot }: Scales): Html {
   const yTicks = labelSteps(chart.y.unit, ySteps)
   const gridLines = [
     ...yTicks.map(({ at }) => `M${left} ${roundToTenth(y.place(at))}H${width - right}`),
-    ...xTicks.map(({ at }) => `M${roundToTenth(x.place(at))} ${top}V${foot}`),
+    ...xTicks.map(({ at }) => `M${roundToTenth(x.place(at))} ${top}V${bottomEdge}`),
   ]
   return html`<path class="grid" d="${gridLines.join('')}"/>
 <g class="labels">${yTicks.map(({ at, label }) => html`<text x="${left - 6}" y="${roundToTenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
-${xTicks.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
+${xTicks.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${bottomEdge + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
 /** The rules of a chart that lie in its range, as thin lines across it. */
-function rulePath(chart: Chart, x: Scale, y: Scale, foot: number): Html {
-  const {
-    rules: { x: across, y: up },
-    width,
-  } = chart
+function rulePath(chart: Chart, x: Scale, y: Scale, bottomEdge: number): Html {
+  const { rules, width } = chart
   const { left, top } = MARGINS
   const right = rightMargin(chart)
   const inside = ({ from, to }: Scale, value: number): boolean => value >= from && value <= to
   const parts = [
-    ...across.filter(at => inside(x, at)).map(at => `M${roundToTenth(x.place(at))} ${top}V${roundToTenth(foot)}`),
-    ...up.filter(at => inside(y, at)).map(at => `M${left} ${roundToTenth(y.place(at))}H${width - right}`),
+    ...rules.x
+      .filter(at => inside(x, at))
+      .map(at => `M${roundToTenth(x.place(at))} ${top}V${roundToTenth(bottomEdge)}`),
+    ...rules.y.filter(at => inside(y, at)).map(at => `M${left} ${roundToTenth(y.place(at))}H${width - right}`),
   ]
   return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
 }
 
 /** The strip of bands at the bottom of a chart. */
-function stripePaths(bands: Stripes, { x, foot }: Scales): Html {
+function stripePaths(stripes: Stripes, { x, bottomEdge }: Scales): Html {
   const { stripe } = MARGINS
-  return html`<g class="stripes">${[...runsByBand(bands)].map(([code, runs]) => {
+  return html`<g class="stripes">${[...runsByBand(stripes)].map(([code, runs]) => {
     const path = runs.map(({ from, to }) => {
       const start = Math.max(x.place(from), x.place(x.from))
-      const wide = roundToTenth(Math.max(x.place(to) - start, 0.4))
-      return `M${roundToTenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
+      const runWidth = roundToTenth(Math.max(x.place(to) - start, 0.4))
+      return `M${roundToTenth(start)} ${bottomEdge - stripe}h${runWidth}v${stripe}h${-runWidth}z`
     })
-    return html`<path class="${bandTone(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
+    return html`<path class="${bandTone(code, stripes.bands.length)}" d="${path.join('')}"><title>${stripes.bands[code]}</title></path>`
   })}</g>`
 }
 
-/** The least distance between two names at the ends of lines, and the distance from a line to its name, in units. */
+/** The least distance between two names at the ends of lines, and from a line's end to its name, in units. */
 const MIN_NAME_DISTANCE = 13
 const LEADER_LENGTH = 14
 /** A narrower drawing has no names at the ends of its lines. */
 const MIN_WIDTH_FOR_NAMES = 520
 
 /** The names of lines at their ends, moved apart where they would overlap. */
-function namesAtEnds(chart: Chart, { x, y, foot }: Scales): Html {
+function namesAtEnds(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   if (chart.width < MIN_WIDTH_FOR_NAMES) return html``
   const { values } = chart.x
   const last = values.findLastIndex(value => value <= x.to)
   const names = chart.lines.flatMap(({ named, label, tone, width, values: heights }) => {
     const height = heights[last]
     if (!named || height == null || height < y.from || height > y.to) return []
-    // `at` is the height of the line's end, `place` that of its name, which may be moved.
-    return [{ label, tone, width, at: y.place(height), place: y.place(height) }]
+    // `nameY` may be moved.
+    return [{ label, tone, width, lineY: y.place(height), nameY: y.place(height) }]
   })
-  names.sort((a, b) => a.at - b.at)
+  names.sort((a, b) => a.lineY - b.lineY)
   // Each pass moves both names of a pair that overlaps; as many passes as names are enough to be read.
   for (let pass = 0; pass < names.length * 2; pass++) {
     names.forEach((name, i) => {
       const above = names[i - 1]
-      const overlap = above === undefined ? 0 : above.place + MIN_NAME_DISTANCE - name.place
+      const overlap = above === undefined ? 0 : above.nameY + MIN_NAME_DISTANCE - name.nameY
       if (above === undefined || overlap <= 0) return
-      above.place -= overlap / 2
-      name.place += overlap / 2
+      above.nameY -= overlap / 2
+      name.nameY += overlap / 2
     })
   }
-  const beyond = Math.max(0, (names.at(-1)?.place ?? 0) - (foot - 4))
+  const overflow = Math.max(0, (names.at(-1)?.nameY ?? 0) - (bottomEdge - 4))
   const left = roundToTenth(x.place(values[last] ?? x.to))
   return html`${names.map(
-    ({ label, tone, width, at, place }) =>
-      html`<path class="line ${tone}" d="M${left + 2} ${roundToTenth(at)}L${left + LEADER_LENGTH - 2} ${roundToTenth(place - beyond)}"/><text x="${left + LEADER_LENGTH}" y="${roundToTenth(place - beyond + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
+    ({ label, tone, width, lineY, nameY }) =>
+      html`<path class="line ${tone}" d="M${left + 2} ${roundToTenth(lineY)}L${left + LEADER_LENGTH - 2} ${roundToTenth(nameY - overflow)}"/><text x="${left + LEADER_LENGTH}" y="${roundToTenth(nameY - overflow + 4)}"${width > 2 && html` class="first"`}>${label}</text>`,
   )}`
 }
 
@@ -219,44 +218,48 @@ function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, flo
     .join('')
 }
 
-/** The area between two lines, where both have values. */
+/** The area between two lines, where both have values: along `low`, and back along `high`. */
 function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, y: Scale): string {
-  const both = low.map((value, i) => (value === null || high[i] === null ? null : value))
-  return knownRuns(both)
+  const lowIfBoth = low.map((value, i) => (value === null || high[i] === null ? null : value))
+  return knownRuns(lowIfBoth)
     .map(([from, to]) => {
       const back = Array.from({ length: to - from }, (_, i) => {
-        const at = to - 1 - i
-        return `${roundToTenth(x.place(xs[at]!))} ${roundToTenth(y.place(high[at]!))}`
+        const index = to - 1 - i
+        return `${roundToTenth(x.place(xs[index]!))} ${roundToTenth(y.place(high[index]!))}`
       })
       return `M${pointList(xs, low, from, to, x, y)}L${back.join(' ')}z`
     })
     .join('')
 }
 
-/** The bins of a histogram: each a block, or all of them as one stepped line. */
+/** The bins of a histogram as a path: each as a block, or all of them as one stepped line (`outline`). */
 function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale): string {
-  const floor = roundToTenth(y.place(Math.max(0, y.from)))
+  const zeroY = roundToTenth(y.place(Math.max(0, y.from)))
   const tops = values.map(value => roundToTenth(y.place(value ?? 0)))
-  const sides = edges.map(edge => roundToTenth(x.place(edge)))
-  if (outline) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
+  const edgeXs = edges.map(edge => roundToTenth(x.place(edge)))
+  if (outline) return `M${edgeXs[0]} ${zeroY}${tops.map((top, i) => `V${top}H${edgeXs[i + 1]}`).join('')}V${zeroY}`
   return tops
     .map((top, i) => {
-      if (top === floor) return ''
-      const [left, right] = barSides(sides[i]!, sides[i + 1]!, slot)
-      return `M${roundToTenth(left)} ${floor}V${top}H${roundToTenth(right)}V${floor}z`
+      if (top === zeroY) return ''
+      const [left, right] = barSides(edgeXs[i]!, edgeXs[i + 1]!, slot)
+      return `M${roundToTenth(left)} ${zeroY}V${top}H${roundToTenth(right)}V${zeroY}z`
     })
     .join('')
 }
 
-/** The left and right side of a bar in its bin. Several bars share the bin, with a margin between bins. */
-function barSides(left: number, right: number, [index, bars]: Bars['slot'] & object = [0, 1]): [number, number] {
+/**
+ * The left and right side of a bar in a bin. Several bars share the bin, with a margin between bins.
+ * @param slot index of the bar among those of the bin, and their number
+ */
+function barSides(left: number, right: number, slot: Bars['slot'] = [0, 1]): [left: number, right: number] {
+  const [index, bars] = slot
   if (bars === 1) return [left + 0.5, right - 0.5]
   const width = ((right - left) * 0.76) / bars
   const start = left + (right - left) * 0.12 + width * index
   return [start, start + width]
 }
 
-/** A dot, or a triangle that points at the value. */
+/** The path of a mark at a value: a dot, or a triangle that points at it from below (`up`) or from above. */
 function markPath(shape: Marks['shape'], x: number, y: number): string {
   const left = roundToTenth(x)
   const top = roundToTenth(y)
@@ -302,7 +305,7 @@ function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** On paper a drawing has room for no more points: each is a dot of the finest printer. */
+/** The number of points for which a drawing on paper has room. */
 const MAX_DRAWN_POINTS = 700
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
@@ -319,14 +322,14 @@ ${isDrawn && dataScript('data-chart', chart)}
 
 /** The named parts of the drawing. `data-part` links a part to its values for the script. */
 function legend({ lines, ribbons, shades, bars, marks, stripes }: Chart): Html {
-  const part = (kind: string, i: number, swatch: string, label: string): Html =>
+  const legendItem = (kind: string, i: number, swatch: string, label: string): Html =>
     html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
   return html`<ul class="legend">
-${lines.map((line, i) => part('line', i, `${line.tone} ${lineSwatch(line)}`, line.label))}
-${ribbons.map(({ tone, label }, i) => part('ribbon', i, `${tone} block soft`, label))}
-${shades.map(({ tone, label }, i) => part('shades', i, `${tone} block shade`, label))}
-${bars.map(({ tone, label, outline }, i) => part('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
-${marks.map(({ tone, label, shape }, i) => part('marks', i, `${tone} ${shape}`, label))}
+${lines.map((line, i) => legendItem('line', i, `${line.tone} ${lineSwatch(line)}`, line.label))}
+${ribbons.map(({ tone, label }, i) => legendItem('ribbon', i, `${tone} block soft`, label))}
+${shades.map(({ tone, label }, i) => legendItem('shades', i, `${tone} block shade`, label))}
+${bars.map(({ tone, label, outline }, i) => legendItem('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
+${marks.map(({ tone, label, shape }, i) => legendItem('marks', i, `${tone} ${shape}`, label))}
 ${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandTone(code, stripes.bands.length)}"></span>${band}</li>`)}
 </ul>`
 }
@@ -347,12 +350,12 @@ export function estimatesFigure({ id, title, names, baseline = null, estimates }
   ].filter(value => value !== null)
   const least = Math.min(0, ...known)
   const greatest = Math.max(0, ...known)
-  const air = (greatest - least) * 0.05 || 0.01
-  const x = newScale(least - air, greatest + air, 0, 100)
+  const margin = (greatest - least) * 0.05 || 0.01
+  const x = newScale(least - margin, greatest + margin, 0, 100)
   const steps = roundSteps(x.from, x.to, names === 'bands' ? 3 : 6)
   return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
 ${estimates.map(estimate => estimateRow(estimate, { steps, x, baseline, isShort: names === 'bands' }))}
-<li>${axis(steps, x)}</li>
+<li>${axisLabels(steps, x)}</li>
 </ul>`
 }
 
@@ -376,7 +379,7 @@ function estimateRow(
 ): Html {
   const { label, note, value, low, high, median = null } = estimate
   const tone = estimateTone(estimate)
-  const at = (figure: number): string => percent(x.place(figure))
+  const at = (point: number): string => percent(x.place(point))
   const whisker = (from: number, to: number): Html =>
     html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
   const dot = (to: number): Html => html`<circle class="fill ${tone}" cx="${at(to)}" cy="13" r="4.5"/>`
@@ -397,7 +400,7 @@ function verticalLine(at: string): Html {
 }
 
 /** The labels below the rows of estimates, without those that an end would cut. */
-function axis(steps: readonly number[], x: Scale): Html {
+function axisLabels(steps: readonly number[], x: Scale): Html {
   const inside = labelSteps('return', steps).filter(
     ({ at }) => x.place(at) > MIN_EDGE_DISTANCE && x.place(at) < 100 - MIN_EDGE_DISTANCE,
   )
@@ -414,9 +417,9 @@ function percent(place: number): string {
 /** In percent of the width: a narrower part has no room for its share. */
 const MIN_LABELLED_WIDTH = 7
 
-/** `12 of 40`, or a share for the base of several tickers, which has no counts: its parts add up to 1. */
-function stackLabel(n: number, all: number, isBase: boolean): string {
-  return isBase && all < 1.5 ? percentText(n, 1) : `${n} of ${all}`
+/** `12 of 40`, or `30.0%` for the bars of several tickers (`isBase`), which only have shares: their total is 1. */
+function stackLabel(n: number, total: number, isBase: boolean): string {
+  return isBase && total < 1.5 ? percentText(n, 1) : `${n} of ${total}`
 }
 
 /** Draws the shares of the seven performance bands, a bar per row, in percent of the page's width. Needs no script. */
@@ -429,30 +432,30 @@ ${rows.map(stackedRow)}
 
 /** A row of shares: a rectangle for each performance band, with its share where there is room. */
 function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Html {
-  const all = counts.reduce((sum, n) => sum + n, 0)
+  const total = counts.reduce((sum, n) => sum + n, 0)
   let x = 0
   const parts = counts.map((n, i) => {
-    const wide = all === 0 ? 0 : (100 * n) / all
-    const from = x
-    x += wide
+    const width = total === 0 ? 0 : (100 * n) / total
+    const left = x
+    x += width
     return html`${
-      wide > 0 &&
-      html`<rect class="out-${i}" x="${percent(from)}" y="3" width="${percent(wide)}" height="18"${isBase && html` opacity="0.5"`}><title>${keyInWords(PERFORMANCES[i]!)}: ${stackLabel(n, all, isBase)}</title></rect>${
-        wide > MIN_LABELLED_WIDTH &&
-        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(from + wide / 2)}" y="16" text-anchor="middle">${percentText(n / all, 0)}</text>`
+      width > 0 &&
+      html`<rect class="out-${i}" x="${percent(left)}" y="3" width="${percent(width)}" height="18"${isBase && html` opacity="0.5"`}><title>${keyInWords(PERFORMANCES[i]!)}: ${stackLabel(n, total, isBase)}</title></rect>${
+        width > MIN_LABELLED_WIDTH &&
+        html`<text class="inside${!isBase && (i === 0 || i === 6) && ' end'}" x="${percent(left + width / 2)}" y="16" text-anchor="middle">${percentText(n / total, 0)}</text>`
       }`
     }`
   })
-  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${keyInWords(PERFORMANCES[i]!)} ${stackLabel(n, all, isBase)}`).join(', ')}">${parts}</svg></li>`
+  return html`<li${isBase && html` class="base"`}><strong>${label}</strong><span class="note">${note}</span><svg class="strip" role="img" aria-label="${note}: ${counts.map((n, i) => `${keyInWords(PERFORMANCES[i]!)} ${stackLabel(n, total, isBase)}`).join(', ')}">${parts}</svg></li>`
 }
 
 /** Draws returns by year and month; the colours only repeat the numbers. */
 export function monthsTable(months: readonly Month[]): Html {
   const years = [...new Set(months.map(({ year }) => year))].sort((a, b) => b - a)
-  const known = new Map(months.map(({ year, month, return: value }) => [year * 12 + month - 1, value]))
+  const returnByMonth = new Map(months.map(({ year, month, return: value }) => [year * 12 + month - 1, value]))
   // The colours reach their deepest at the size that one month of twenty exceeds.
   const sizes = months.map(({ return: value }) => Math.abs(value ?? 0)).sort((a, b) => a - b)
-  const full = sizes[Math.floor(sizes.length * 0.95)] || 0.01
+  const deepestSize = sizes[Math.floor(sizes.length * 0.95)] || 0.01
   if (years.length === 0) return html`<p class="empty">There is no whole month.</p>`
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Returns by month"><table class="months">
 <caption><span>Return of the equity in each month, in percent; the first and the last may be parts of a month</span></caption>
@@ -461,8 +464,8 @@ export function monthsTable(months: readonly Month[]): Html {
 ${years.map(year =>
   yearRow(
     year,
-    MONTHS.map((_, i) => known.get(year * 12 + i)),
-    full,
+    MONTHS.map((_, i) => returnByMonth.get(year * 12 + i)),
+    deepestSize,
   ),
 )}</tbody></table></div>`
 }
@@ -470,12 +473,12 @@ ${years.map(year =>
 /**
  * The row of a year: the return of each month, and of the year.
  * @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one
- * @param full size of a return with the deepest colour
+ * @param deepestSize size of a return with the deepest colour
  */
-function yearRow(year: number, returns: readonly (number | null | undefined)[], full: number): Html {
+function yearRow(year: number, returns: readonly (number | null | undefined)[], deepestSize: number): Html {
   const growth = returns.reduce<number>((product, value) => product * (1 + (value ?? 0)), 1)
   const yearReturn = returns.includes(null) ? null : growth - 1
-  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, full)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(yearReturn, 1)}</td></tr>
+  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, deepestSize)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(yearReturn, 1)}</td></tr>
 `
 }
 
@@ -483,9 +486,9 @@ function monthText(value: number | null | undefined): string {
   return value == null ? UNKNOWN_SIGN : decimal(value * 100, 1)
 }
 
-/** The class that colours a month by its return. @param full size of a return with the deepest colour */
-function heatClass(value: number, full: number): string {
+/** The class that colours a month by its return. @param deepestSize size of a return with the deepest colour */
+function heatClass(value: number, deepestSize: number): string {
   if (value === 0) return ''
-  const strength = Math.min(4, Math.ceil((Math.abs(value) / full) * 4))
+  const strength = Math.min(4, Math.ceil((Math.abs(value) / deepestSize) * 4))
   return `${value > 0 ? 'up' : 'down'}-${strength}`
 }

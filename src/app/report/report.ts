@@ -29,10 +29,10 @@ export function reportPage(description: Description, about: ReportAbout): string
   const style = builtText('report.css')
   const script = pageScript('report.js')
   const { title, answer, kind, heading } = description
-  const shown = description.sections.filter(({ on }) => isShown(on))
+  const shownSections = description.sections.filter(({ on }) => isShown(on))
   const { document, omitted } = shortenDocument(description)
-  const unfolded = shown.filter(({ folded }) => !folded)
-  const folded = shown.filter(({ folded }) => folded)
+  const unfolded = shownSections.filter(({ folded }) => !folded)
+  const folded = shownSections.filter(({ folded }) => folded)
   const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(foldedSection)}</div>`
   const links = unfolded.map(({ id, title, short = title }) => ({ id, name: short }))
   if (folded.length > 0) links.push({ id: 'details', name: 'Details' })
@@ -60,7 +60,7 @@ export function reportPage(description: Description, about: ReportAbout): string
 <nav aria-label="Sections"><ul>${links.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main id="main">
 ${content}
-${glossary(description, shown, content)}
+${glossary(description, shownSections, content)}
 ${originSection(description.facts, about, omitted)}
 </main>
 <footer><p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the trial log are the same. What happened before need not happen again; nothing here is advice.</p></footer>
@@ -91,14 +91,13 @@ function glossary({ answer, lead }: Description, sections: readonly Section[], c
   return terms === null ? html`` : foldedHtml('words', 'What the short words mean', terms)
 }
 
-/** A section whose heading opens the rest. */
+/** A section whose heading opens its content. */
 function foldedHtml(id: string, title: string, content: Html): Html {
   return html`<section class="folded" id="${id}"><details><summary><h2>${title}</h2></summary>
 ${content}</details></section>
 `
 }
 
-/** Whether a page shows parts of a medium. */
 function isShown(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
@@ -152,20 +151,20 @@ ${drawing}</figure>
 `
 }
 
-/** The answer, its picture and its first table, as a part of another page. */
+/** The answer, the parts below it and the first two sections, as a part of another page. */
 export function leadHtml({ answer, lead, warnings, sections }: Description): string {
-  const first = sections.filter(({ on }) => isShown(on)).slice(0, 2)
+  const firstSections = sections.filter(({ on }) => isShown(on)).slice(0, 2)
   return html`<p class="answer">${answer}</p>
-${openingHtml({ lead, warnings, answer })}${first.map(({ parts }) => partsHtml(parts))}`.text
+${openingHtml({ lead, warnings, answer })}${firstSections.map(({ parts }) => partsHtml(parts))}`.text
 }
 
-/** The first screen: a picture of the answer, and the names of the warnings. */
+/** The first screen: the parts below the answer, and a line with the names of the warnings. */
 function openingHtml({ lead, warnings, answer }: Pick<Description, 'lead' | 'warnings' | 'answer'>): Html {
   return html`<div class="lead">${partsHtml(lead)}</div>
 ${warningLine(warnings.filter(warning => warning !== answer))}`
 }
 
-/** One line names the warnings; opened, it has their sentences. */
+/** A line with the short names of the warnings, which opens to show their sentences; empty without a warning. */
 function warningLine(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
   const names = warnings.slice(0, MOST_NAMED_WARNINGS).map(nameOfNote)
@@ -177,7 +176,11 @@ function warningLine(warnings: readonly string[]): Html {
 
 const MOST_NAMED_WARNINGS = 3
 
-/** The terms of headings and the short words of the text, each with its meaning; null if there are none. */
+/**
+ * A list of the terms of table headings and of the glossary's words in a text, each with its meaning; null if there are
+ * none.
+ * @param markup the text, with its tags
+ */
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
   const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))

@@ -1,11 +1,12 @@
-import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
+import { type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
 import { count, decimal, percentText, price, probability, signedPercent } from './table.js'
 
 /** Whether a chart has nothing to draw: no known value of a line or ribbon, and no bar above 0. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
   const hasValue = (values: readonly (number | null)[]): boolean => values.some(value => value !== null)
   const hasLine = lines.some(({ values }) => hasValue(values)) || ribbons.some(({ low }) => hasValue(low))
-  return !hasLine && !bars.some(hasBars)
+  const hasBar = bars.some(({ values }) => values.some(value => value !== null && value !== 0))
+  return !hasLine && !hasBar
 }
 
 /** The least and the greatest value that a chart draws, 0 included if its axis begins there; null without any value. */
@@ -22,11 +23,6 @@ export function valueExtent({ lines, ribbons, bars, marks, y }: Chart): { least:
   }
   if (least > greatest) return null
   return y.zero ? { least: Math.min(0, least), greatest: Math.max(0, greatest) } : { least, greatest }
-}
-
-/** Whether a histogram has a bar that is not 0. */
-function hasBars({ values }: Bars): boolean {
-  return values.some(value => value !== null && value !== 0)
 }
 
 /** Points of a line in the data of a page: more than a wide screen shows. */
@@ -56,24 +52,24 @@ export function yExtent(chart: Chart): Extent {
   return withMargin(valueExtent(chart) ?? { least: 0, greatest: 1 }, chart.y)
 }
 
-/** Adds a margin to a range of values, except on a side that naturally ends at 0. */
+/** The range of an axis: the values with a margin, except at an end of 0 if the axis begins at 0 (`zero`). */
 export function withMargin(
   { least, greatest }: { least: number; greatest: number },
   { log, zero, unit }: Chart['y'],
 ): Extent {
   if (log && least > 0) {
-    const air = Math.max((greatest / least) ** 0.05, 1.002)
-    return { from: least / air, to: greatest * air }
+    const factor = Math.max((greatest / least) ** 0.05, 1.002)
+    return { from: least / factor, to: greatest * factor }
   }
-  const air = (greatest - least) * 0.06 || Math.abs(greatest) * 0.05 || (unit === 'count' ? 1 : 0.01)
+  const margin = (greatest - least) * 0.06 || Math.abs(greatest) * 0.05 || (unit === 'count' ? 1 : 0.01)
   return {
-    from: zero && least === 0 ? 0 : least - air,
-    to: zero && greatest === 0 && least < 0 ? 0 : greatest + air,
+    from: zero && least === 0 ? 0 : least - margin,
+    to: zero && greatest === 0 && least < 0 ? 0 : greatest + margin,
   }
 }
 
 /**
- * The chart cut to a range of x, with one point beyond each end.
+ * The chart cut to a range of x, with one point beyond each end, so that its lines reach the edges.
  * @param hidden parts to leave out, by their names in the legend, such as `line 0`
  */
 export function visiblePart(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
@@ -140,24 +136,20 @@ export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   const span = to - from
   if (span < 3) return [{ at: from, label: dateText(from) }]
   if (span < 60) return roundSteps(from, to, wanted / 2).map(at => ({ at, label: dateLabel(at) }))
-  const months = [1, 2, 3, 6, 12, 24, 60, 120].find(step => span / 30.44 / step <= wanted) ?? 240
+  const monthsApart = [1, 2, 3, 6, 12, 24, 60, 120].find(step => span / AVERAGE_DAYS_PER_MONTH / step <= wanted) ?? 240
   const ticks: Tick[] = []
   const firstYear = new Date(from * MS_PER_DAY).getUTCFullYear()
-  // `month` counts the months since the year 0.
-  for (let month = firstYear * 12; ; month += months) {
-    const year = Math.floor(month / 12)
-    // Steps of several years begin with a year that the step divides: 1990, 2000.
-    if (months >= 12 && year % (months / 12) !== 0) {
-      month += 12 - months
-      continue
-    }
-    const at = Date.UTC(year, month % 12, 1) / MS_PER_DAY
+  // Months since the year 0. Steps of several years begin with a year that the step divides: 1990, 2000.
+  let month = Math.floor((firstYear * 12) / monthsApart) * monthsApart
+  for (;;) {
+    const at = Date.UTC(Math.floor(month / 12), month % 12, 1) / MS_PER_DAY
     if (at > to) return ticks
     if (at >= from) ticks.push({ at, label: dateLabel(at) })
+    month += monthsApart
   }
 }
 
-/** A year by its first day, a month by its own, otherwise the date. */
+/** `2018` for the first day of a year, `Feb 2018` for the first day of a month, otherwise the date. */
 export function dateLabel(day: number): string {
   const [year, month, date] = dateText(day).split('-')
   if (date !== '01') return dateText(day)
@@ -168,6 +160,7 @@ export function dateLabel(day: number): string {
 function decimalsFor(step: number, ...limits: number[]): number {
   return limits.filter(limit => step < limit).length
 }
+
 /** The label of an axis value. @param step the distance from one label to the next */
 export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
   if (unit === 'date') return dateText(at)
@@ -215,6 +208,7 @@ function dateText(day: number): string {
 
 export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const MS_PER_DAY = 86_400_000
+const AVERAGE_DAYS_PER_MONTH = 30.44
 
 /**
  * The ascending indexes of at most `maxPoints` points that show a chart without losing an extreme. They are the first

@@ -25,23 +25,22 @@ export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
 
 /**
  * A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so.
- *
- * @param section its title is not shown again as a caption
+ * @param sectionTitle a caption that begins it is not shown again
  */
-export function table(data: Table, section = ''): Html {
+export function table(data: Table, sectionTitle = ''): Html {
   const { caption, columns, rows, empty, sorted, filter } = data
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
-  const indexes = pageColumns(data)
-  const shown = [...rows.keys()].slice(0, MOST_ROWS)
-  const isMap = rows.some(row => row.some(({ heat }) => heat !== undefined))
+  const columnIndexes = pageColumns(data)
+  const shownRows = [...rows.keys()].slice(0, MOST_ROWS)
+  const isHeatMap = rows.some(row => row.some(({ heat }) => heat !== undefined))
   return html`${filter !== undefined && filterForm(filter)}
 <div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
-<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${isMap ? html` class="map"` : indexes.length > 13 && html` class="wide"`}>
-<caption${section.startsWith(caption) && html` class="same"`}><span>${caption}</span></caption>
-<thead><tr>${indexes.map(i => heading(columns[i]!))}</tr></thead>
+<div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${isHeatMap ? html` class="map"` : columnIndexes.length > 13 && html` class="wide"`}>
+<caption${sectionTitle.startsWith(caption) && html` class="same"`}><span>${caption}</span></caption>
+<thead><tr>${columnIndexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
-${tableRows(data, shown)}</tbody></table></div>
-${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
+${tableRows(data, shownRows)}</tbody></table></div>
+${rows.length > shownRows.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shownRows.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
 </div>
 `
 }
@@ -58,35 +57,36 @@ function heading({ title, hint, kind, verbatim }: Heading): Html {
   return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? text : html`<abbr title="${hint}">${text}</abbr>`}</th>`
 }
 
-/** The rows of a table's body. The first column names the row. @param rows their indexes, in the order to show them */
-export function tableRows(data: Table, rows: readonly number[]): Html {
-  const { columns, rows: all, grey } = data
-  const indexes = pageColumns(data)
-  return html`${rows.map(
-    r => html`<tr>${indexes.map((i, place) => cell(all[r]![i]!, columns[i]!, grey?.[r] ?? false, place === 0))}</tr>\n`,
+/** The rows of a table's body. The first column names the row. @param rowIndexes in the order to show them */
+export function tableRows(data: Table, rowIndexes: readonly number[]): Html {
+  const { columns, rows, grey } = data
+  const columnIndexes = pageColumns(data)
+  return html`${rowIndexes.map(
+    r =>
+      html`<tr>${columnIndexes.map((i, position) => cell(rows[r]![i]!, columns[i]!, grey?.[r] ?? false, position === 0))}</tr>\n`,
   )}`
 }
 
 /** A cell as markup. @param isGrey whether its row is grey @param isName whether it names its row */
-function cell(content: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
-  const tone = isGrey ? 'faint' : content.tone
-  const heat = content.heat === undefined ? '' : `up-${content.heat}`
+function cell(data: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
+  const tone = isGrey ? 'faint' : data.tone
+  const heat = data.heat === undefined ? '' : `up-${data.heat}`
   const classes = [isNumeric(kind) && 'num', wraps && 'wrap', tone && TONE_CLASSES[tone], heat]
     .filter(Boolean)
     .join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
-  const piece = cellPiece(content)
-  return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`
+  const content = cellContent(data)
+  return isName ? html`<th scope="row"${attribute}>${content}</th>` : html`<td${attribute}>${content}</td>`
 }
 
 /**
- * Sorts indexes of rows by a column. Rows with equal values stay in their order; rows without a value come last.
+ * Sorts indexes of rows by a column. Rows with equal values are in the order of the table; rows without one come last.
  * @param column its position among the columns of a page
  */
-export function sortRows(data: Table, rows: readonly number[], column: number, isDescending: boolean): number[] {
-  const place = pageColumns(data)[column]!
-  const keys = new Map(rows.map(r => [r, sortKey(data.rows[r]![place]!)]))
-  return [...rows].sort((r, s) => {
+export function sortRows(data: Table, rowIndexes: readonly number[], column: number, isDescending: boolean): number[] {
+  const columnIndex = pageColumns(data)[column]!
+  const keys = new Map(rowIndexes.map(r => [r, sortKey(data.rows[r]![columnIndex]!)]))
+  return [...rowIndexes].sort((r, s) => {
     const a = keys.get(r) ?? null
     const b = keys.get(s) ?? null
     if (a === null || b === null) return Number(a === null) - Number(b === null) || r - s
@@ -105,10 +105,10 @@ export interface CellFilter {
 
 /** The indexes of the rows that pass a filter; all rows for null. */
 export function filterRows({ rows, filter }: Table, by: CellFilter | null): number[] {
-  const all = [...rows.keys()]
-  if (filter === undefined || by === null) return all
+  const allRows = [...rows.keys()]
+  if (filter === undefined || by === null) return allRows
   const words = by.text.toLowerCase().split(/\s+/).filter(Boolean)
-  return all.filter(r => {
+  return allRows.filter(r => {
     const { text, field, window, isTested, isFound } = filter[r]!
     if ((by.field !== '' && field !== by.field) || (by.window !== '' && window !== by.window)) return false
     if ((by.only === 'found' && !isFound) || (by.only === 'tested' && !isTested)) return false
@@ -116,7 +116,7 @@ export function filterRows({ rows, filter }: Table, by: CellFilter | null): numb
   })
 }
 
-/** Hidden until the page's script runs, because only the script can filter. */
+/** The form that filters rows. It is hidden until the page's script runs, which alone can filter. */
 function filterForm(names: readonly CellNames[]): Html {
   const fields = [...new Set(names.map(({ field }) => field))]
   const windows = [...new Set(names.map(({ window }) => window))]
@@ -131,7 +131,7 @@ function filterForm(names: readonly CellNames[]): Html {
 </form>`
 }
 
-/** A fact of at least this number of letters gets its own line. */
+/** A fact with more letters gets its own line. */
 const MIN_WIDE_FACT = 90
 
 /** Terms and their texts. @param verbatim terms whose text is code */
@@ -147,7 +147,7 @@ export function factList(facts: readonly Fact[], verbatim: readonly string[] = [
 export const UNKNOWN_SIGN = '–'
 
 /** A value of a table, with the decimals that a page has room for. */
-function cellPiece({ kind, content, mark }: Cell): TemplateValue {
+function cellContent({ kind, content, mark }: Cell): TemplateValue {
   const piece = typeof content === 'object' && content !== null ? pairText(kind, content) : valueText(kind, content)
   return mark === undefined ? piece : html`${piece}${mark}`
 }
@@ -244,7 +244,7 @@ function groupThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',')
 }
 
-/** A number in words of toPrecision, without an exponent. */
+/** A number that toPrecision wrote, without an exponent. */
 function withoutExponent(text: string): string {
   return text.includes('e') ? String(Number(text)) : text
 }

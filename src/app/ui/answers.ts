@@ -17,39 +17,39 @@ export interface Opening extends ListsChoice {
   options: BandsOptions
 }
 
-/** The number of report pages that are kept, the newest. */
+/** The number of report pages that are kept: the newest ones. */
 const MAX_PAGES = 20
 
 /** Answers the questions of the page: short ones here, and long ones in threads, so that short ones never wait. */
 export class Answers {
   readonly #bands: BandsClient
   readonly #opening: Opening
-  readonly #market: Threads<AskTask, string>
-  #returns: Threads<AskTask, string>
+  readonly #marketThread: Threads<AskTask, string>
+  #returnsThread: Threads<AskTask, string>
   readonly #pages = new Map<string, string>()
-  #reports = 0
+  #reportCount = 0
 
   constructor(bands: BandsClient, opening: Opening) {
     this.#bands = bands
     this.#opening = opening
-    this.#market = new Threads('ask', opening.options, 1)
-    this.#returns = new Threads('ask', opening.options, 1)
+    this.#marketThread = new Threads('ask', opening.options, 1)
+    this.#returnsThread = new Threads('ask', opening.options, 1)
   }
 
-  /** Starts the thread, so that its first question does not wait for that. */
-  warm(): void {
-    this.#market.run({ name: 'fields', params: {} }).catch(() => {})
+  /** Starts the thread of market questions, so that the first one does not wait for that. */
+  startThread(): void {
+    this.#marketThread.run({ name: 'fields', params: {} }).catch(() => {})
   }
 
-  knows(name: string): boolean {
+  hasQuestion(name: string): boolean {
     return findQuestion(name) !== null
   }
 
-  /** The answer as JSON. Throws as the function of the library does. */
+  /** The answer to a question of QUESTIONS as JSON. Throws as the function of the library does. */
   ask(name: string, params: object): Promise<string> {
     const thread = findQuestion(name)?.thread
     if (thread === undefined) return answerAsJson(this.#bands, name, params)
-    return (thread === 'market' ? this.#market : this.#returns).run({ name, params })
+    return (thread === 'market' ? this.#marketThread : this.#returnsThread).run({ name, params })
   }
 
   /** Reads or changes the watch lists and named conditions; null for an unknown action. */
@@ -58,16 +58,17 @@ export class Answers {
   }
 
   /** Whether a question has a report page. */
-  isReported(name: string): boolean {
+  hasReport(name: string): boolean {
     return findQuestion(name)?.thread === 'returns'
   }
 
-  /** Makes a report page, and returns its number. Throws as the function of the library does, and Busy when stopped. */
+  /** Makes a report page, keeps it, and returns its number. Throws as the library does, and Busy when stopped. */
   async report(name: string, params: object): Promise<string> {
-    const page = await this.#returns.run({ name, params, isPage: true })
-    const number = String(++this.#reports)
+    const page = await this.#returnsThread.run({ name, params, isPage: true })
+    const number = String(++this.#reportCount)
     this.#pages.set(number, page)
-    for (const old of [...this.#pages.keys()].slice(0, -MAX_PAGES)) this.#pages.delete(old)
+    const numbersToForget = [...this.#pages.keys()].slice(0, -MAX_PAGES)
+    for (const oldNumber of numbersToForget) this.#pages.delete(oldNumber)
     return number
   }
 
@@ -78,8 +79,8 @@ export class Answers {
 
   /** Ends all running studies, backtests and sweeps, and their thread; later ones get a new thread. */
   async stop(): Promise<void> {
-    const threads = this.#returns
-    this.#returns = new Threads('ask', this.#opening.options, 1)
+    const threads = this.#returnsThread
+    this.#returnsThread = new Threads('ask', this.#opening.options, 1)
     await threads.close()
   }
 
@@ -103,8 +104,8 @@ export class Answers {
   }
 
   async close(): Promise<void> {
-    await this.#market.close()
-    await this.#returns.close()
+    await this.#marketThread.close()
+    await this.#returnsThread.close()
     await this.#bands.close()
   }
 }

@@ -13,7 +13,7 @@ export interface ListsChoice {
 
 type Action = (lists: ListsChoice, params: Written) => Promise<unknown>
 
-/** What the page does with watch lists and named conditions, as the commands do. */
+/** The actions of the page on watch lists and named conditions, by name. Each checks its parameters. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   all: async ({ choice }, params) => {
     definedParams(params, [])
@@ -37,6 +37,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 }
 
+/** The action with a name; null for an unknown name. */
 export function findListsAction(name: string): Action | null {
   return Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : null
 }

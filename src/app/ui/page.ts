@@ -19,8 +19,8 @@ export interface PageStart {
   fields: readonly { name: string; bands: readonly string[]; summary: string }[]
 }
 
-/** The page of the browser. Its script and style are known by their hashes; it asks this server only. */
-export function uiPage(first: PageStart): Page {
+/** The page of `bands ui`. Its policy allows its own script and style, by their hashes, and requests to this server. */
+export function uiPage(start: PageStart): Page {
   const style = builtText('ui.css')
   const script = pageScript('ui.js')
   const policy = [
@@ -37,7 +37,7 @@ export function uiPage(first: PageStart): Page {
   const page = document(
     html`<style>${new Html(style)}</style>`,
     html`<div id="app"></div>
-${dataScript('id="first"', first)}
+${dataScript('id="first"', start)}
 <script>${new Html(script)}</script>`,
   )
   return { html: page, policy }
@@ -49,7 +49,7 @@ export function messagePage(text: string): Page {
   return { html: page, policy: "default-src 'none'; frame-ancestors 'none'" }
 }
 
-/** A whole HTML document. */
+/** A complete HTML document, with `head` added to its head. */
 function document(head: Html, body: Html): string {
   return html`<!doctype html>
 <html lang="en">

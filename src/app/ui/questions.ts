@@ -46,16 +46,16 @@ export interface AskTask {
   isPage?: boolean
 }
 
-/** Answers long questions in a thread, each as JSON or as a page. */
+/** Answers long questions in a thread, each as JSON or as a page. The data are opened once, and again after a failure. */
 export function begin(options: BandsOptions): Handler {
-  let opened: Promise<BandsClient> | null = null
+  let opening: Promise<BandsClient> | null = null
   return {
     async answer({ name, params, isPage }: AskTask): Promise<Done<string>> {
-      opened ??= openBands(options)
-      opened.catch(() => {
-        opened = null
+      opening ??= openBands(options)
+      opening.catch(() => {
+        opening = null
       })
-      const bands = await opened
+      const bands = await opening
       return { result: await (isPage ? answerAsReport(bands, name, params) : answerAsJson(bands, name, params)) }
     },
   }
@@ -65,14 +65,14 @@ export async function answerAsJson(bands: BandsClient, name: string, params: obj
   return JSON.stringify(await findQuestion(name)!.ask(bands, params as never))
 }
 
-/** The answer to a question of returns as a report page. */
+/** The answer to a question of returns as a report page, which names the question and its parameters. */
 async function answerAsReport(bands: BandsClient, name: string, params: object): Promise<string> {
-  const found = (await findQuestion(name)!.ask(bands, params as never)) as PagedResult
+  const result = (await findQuestion(name)!.ask(bands, params as never)) as PagedResult
   const { tickers, ...others } = params as { tickers?: readonly string[] }
-  const words = Object.entries(others).map(([param, value]) => `${param} ${textOf(value)}`)
-  const names = [name]
-  if (tickers !== undefined) names.push(tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' '))
-  return bands.report(found, { command: `on the page: ${[...names, ...words].join(', ')}` })
+  const words = [name]
+  if (tickers !== undefined) words.push(tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' '))
+  for (const [param, value] of Object.entries(others)) words.push(`${param} ${textOf(value)}`)
+  return bands.report(result, { command: `on the page: ${words.join(', ')}` })
 }
 
 const MOST_NAMED = 10

@@ -77,11 +77,10 @@ async function listen(server: Server, port: number): Promise<number> {
  * cookie for all further requests.
  */
 class BrowserSession {
-  /** It works once. */
   readonly token = randomSecret()
   port = 0
-  readonly #session = randomSecret()
-  #isUsed = false
+  readonly #cookieValue = randomSecret()
+  #isTokenUsed = false
 
   /** Whether a request names this machine as its host. A page elsewhere may lead here by a host name of its own. */
   isHost({ host }: IncomingMessage['headers']): boolean {
@@ -95,20 +94,21 @@ class BrowserSession {
 
   /** Whether a request has the cookie of this session. */
   hasSessionCookie({ cookie = '' }: IncomingMessage['headers']): boolean {
-    const sessionCookie = cookie.split(/; */).find(part => part.startsWith(`${this.#cookie}=`))
+    const start = `${this.#cookieName}=`
+    const sessionCookie = cookie.split(/; */).find(part => part.startsWith(start))
     if (sessionCookie === undefined) return false
-    return isEqualInConstantTime(sessionCookie.slice(this.#cookie.length + 1), this.#session)
+    return isEqualInConstantTime(sessionCookie.slice(start.length), this.#cookieValue)
   }
 
-  /** The cookie for a token that was not used before; null for others. */
+  /** The header that sets the cookie, for the token of the address at its first use; otherwise null. */
   useToken(token: string): string | null {
-    if (this.#isUsed || !isEqualInConstantTime(token, this.token)) return null
-    this.#isUsed = true
-    return `${this.#cookie}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`
+    if (this.#isTokenUsed || !isEqualInConstantTime(token, this.token)) return null
+    this.#isTokenUsed = true
+    return `${this.#cookieName}=${this.#cookieValue}; HttpOnly; SameSite=Strict; Path=/`
   }
 
   /** Servers on other ports of this machine have cookies of their own. */
-  get #cookie(): string {
+  get #cookieName(): string {
     return `bands_${this.port}`
   }
 }
@@ -117,9 +117,9 @@ function randomSecret(): string {
   return randomBytes(24).toString('base64url')
 }
 
-function isEqualInConstantTime(text: string, known: string): boolean {
+function isEqualInConstantTime(text: string, secret: string): boolean {
   const a = Buffer.from(text)
-  const b = Buffer.from(known)
+  const b = Buffer.from(secret)
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
@@ -148,13 +148,13 @@ async function replyTo(request: IncomingMessage, { answers, session }: Tools): P
     return jsonReply(403, { error: 'unauthorized', message: 'only the page itself may ask.' })
   const params = await readBody(request)
   const [, kind, name = ''] = /^\/(api|draw|report|lists)\/(\w+)$/.exec(url.pathname) ?? []
-  if (kind === 'api' && answers.knows(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
+  if (kind === 'api' && answers.hasQuestion(name)) return { ...JSON_REPLY, body: await answers.ask(name, params) }
   if (kind === 'draw' && name === 'tally') return { ...HTML_REPLY, body: await answers.drawTally(params) }
-  if (kind === 'report' && answers.isReported(name))
+  if (kind === 'report' && answers.hasReport(name))
     return jsonReply(200, { page: `/report/${await answers.report(name, params)}` })
   if (kind === 'lists') {
-    const found = answers.lists(name, params)
-    if (found !== null) return jsonReply(200, await found)
+    const answer = answers.lists(name, params)
+    if (answer !== null) return jsonReply(200, await answer)
   }
   if (url.pathname === '/stop') {
     await answers.stop()
@@ -191,8 +191,9 @@ async function startPageReply(
   }
   if (token === null) return pageReply(uiPage(await answers.pageStart()))
   url.searchParams.delete('token')
-  const location = `/${url.search}`
-  return { status: 303, headers: { location, ...(cookie !== null && { 'set-cookie': cookie }) }, body: '' }
+  const redirect: Record<string, string> = { location: `/${url.search}` }
+  if (cookie !== null) redirect['set-cookie'] = cookie
+  return { status: 303, headers: redirect, body: '' }
 }
 
 function notFoundAt(path: string): NotFound {
@@ -249,7 +250,7 @@ function pageReply({ html, policy }: Page): Reply {
   return { status: 200, headers, body: html }
 }
 
-/** Nothing is kept by the browser, guessed by it, or shown within a page of others. */
+/** They keep the browser from storing a reply, from guessing its type, and from showing it within a page of others. */
 const COMMON_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

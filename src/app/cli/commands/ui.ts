@@ -44,7 +44,7 @@ const uiCommand: Command = {
       await answers.close()
       throw error
     })
-    answers.warm()
+    answers.startThread()
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
       await world.out.write(`${running.url}\n`)

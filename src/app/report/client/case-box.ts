@@ -48,7 +48,7 @@ export class CaseBox {
 
   /**
    * Shows the case whose beginning or end is nearest; without one in reach, the last case around x; otherwise none.
-   * @param distanceOf the distance of a point; null beyond reach
+   * @param distanceOf the distance of the pointer from a point of the chart; null beyond reach
    */
   showAt(x: number, distanceOf: (point: readonly [number, number]) => number | null): void {
     let nearest = -1
@@ -77,12 +77,11 @@ export class CaseBox {
   }
 }
 
-/** A new element with a class. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
-  kind: string,
+  className: string,
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name)
-  made.className = kind
-  return made
+  const node = document.createElement(name)
+  node.className = className
+  return node
 }

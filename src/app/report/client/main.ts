@@ -81,8 +81,8 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   const totalRows = Number(box.dataset.rows)
   let order: { column: number; isDescending: boolean } | null = null
 
-  // Draws the rows that pass the filter, in the chosen order.
-  const show = (): void => {
+  // Draws the rows that pass the filter, in the chosen order, and writes how many they are.
+  const drawRows = (): void => {
     const matching = filterRows(table, form && filterOf(form))
     const rows = order === null ? matching : sortRows(table, matching, order.column, order.isDescending)
     const shown = rows.slice(0, MOST_ROWS)
@@ -103,7 +103,7 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
     order = { column, isDescending }
     for (const other of headings) other.removeAttribute('aria-sort')
     heading.setAttribute('aria-sort', isDescending ? 'descending' : 'ascending')
-    show()
+    drawRows()
   }
   headings.forEach((heading, column) => {
     const button = document.createElement('button')
@@ -117,8 +117,8 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
   form.hidden = false
   box.querySelector('.cut')?.remove()
   form.addEventListener('submit', event => event.preventDefault())
-  form.addEventListener('input', show)
-  show()
+  form.addEventListener('input', drawRows)
+  drawRows()
 }
 
 function filterOf(form: HTMLFormElement): CellFilter {

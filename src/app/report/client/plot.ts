@@ -3,7 +3,7 @@ import { drawChart, scalesOf } from '../chart.js'
 import { type Extent, type Scale, valueText, visiblePart, xExtent } from '../scale.js'
 import { CaseBox, element } from './case-box.js'
 
-/** Charts that are zoomed and pointed at together. */
+/** Charts that are zoomed and pointed at together, by the name of their group. */
 const groups = new Map<string, Plot[]>()
 
 const HINT = 'Drag to zoom; keys ← → + − Esc'
@@ -167,10 +167,10 @@ export class Plot {
   #readoutText(index: number): string {
     const { x, stripes, marks, bars, shades } = this.#chart
     const value = x.values[index]!
-    // A bin of several bars is a value of x, such as a year; of a histogram it is a range.
+    // Bars side by side in a bin are of one x, such as a year; the bar of a histogram is of a range.
     const edges = bars[0]?.slot === undefined ? bars[0]?.edges : undefined
-    const text = (at: number | undefined): string => valueText(x.unit, at)
-    const xText = edges === undefined ? text(value) : `${text(edges[index])} to ${text(edges[index + 1])}`
+    const textOf = (at: number | undefined): string => valueText(x.unit, at)
+    const xText = edges === undefined ? textOf(value) : `${textOf(edges[index])} to ${textOf(edges[index + 1])}`
     const left = this.#x.place(value)
     const notesNearby = marks.flatMap(({ at: days, notes }) =>
       notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= MARK_REACH_PX),
@@ -200,50 +200,21 @@ export class Plot {
   /** Listens to the pointer and keys: moving reads values, dragging zooms, a click chooses a case. */
   #listen(): void {
     const drawing = this.#drawing
-    /** The x value at which a drag began; null without a drag. */
-    let dragStart: number | null = null
     let pressedPx = 0
-    /** The x value under the pointer, or at the nearest end of the axis. */
-    const valueAt = (event: MouseEvent): number => {
-      const { from, to } = this.#shownRange
-      const left = this.#x.place(from)
-      const right = this.#x.place(to)
-      const inside = Math.min(Math.max(event.clientX - drawing.getBoundingClientRect().left, left), right)
-      return from + ((inside - left) / (right - left)) * (to - from)
-    }
-    const select = (from: number, to: number): void => {
-      const left = this.#x.place(Math.min(from, to))
-      const right = this.#x.place(Math.max(from, to))
-      this.#selection.hidden = right - left < MIN_DRAG_PX
-      Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
-    }
+    this.#zoomByDrag()
     drawing.addEventListener('mousedown', event => {
       pressedPx = event.clientX
-      if (event.button === 0) dragStart = valueAt(event)
     })
     drawing.addEventListener('mousemove', event => {
       // Values under the pointer are not read out; values reached by key are.
       this.#readout.removeAttribute('aria-live')
-      this.#pointGroup(valueAt(event))
+      this.#pointGroup(this.#valueUnder(event))
     })
     drawing.addEventListener('mouseleave', () => this.#pointGroup(null))
-    document.addEventListener('mousemove', event => {
-      if (dragStart === null) return
-      event.preventDefault()
-      select(dragStart, valueAt(event))
-    })
-    document.addEventListener('mouseup', event => {
-      const begin = dragStart
-      dragStart = null
-      if (begin === null || this.#selection.hidden) return
-      this.#selection.hidden = true
-      const end = valueAt(event)
-      this.#zoomGroup(Math.min(begin, end), Math.max(begin, end))
-    })
     drawing.addEventListener('click', event => {
       if (Math.abs(event.clientX - pressedPx) >= MIN_DRAG_PX) return
       const { left, top } = drawing.getBoundingClientRect()
-      this.#cases?.showAt(valueAt(event), ([x, y]) => {
+      this.#cases?.showAt(this.#valueUnder(event), ([x, y]) => {
         const distance = Math.hypot(left + this.#x.place(x) - event.clientX, top + this.#y.place(y) - event.clientY)
         return distance > CASE_REACH_PX ? null : distance
       })
@@ -253,7 +224,42 @@ export class Plot {
     this.#reset.addEventListener('click', () => this.#zoomGroup(this.#fullRange.from, this.#fullRange.to))
   }
 
-  /** Chooses the case at the pointed value. */
+  /** Marks the range of x over which the pointer is dragged, and zooms to it at the end. */
+  #zoomByDrag(): void {
+    /** The x value at which the drag began; null without a drag. */
+    let dragStart: number | null = null
+    this.#drawing.addEventListener('mousedown', event => {
+      if (event.button === 0) dragStart = this.#valueUnder(event)
+    })
+    document.addEventListener('mousemove', event => {
+      if (dragStart === null) return
+      event.preventDefault()
+      const dragEnd = this.#valueUnder(event)
+      const left = this.#x.place(Math.min(dragStart, dragEnd))
+      const right = this.#x.place(Math.max(dragStart, dragEnd))
+      this.#selection.hidden = right - left < MIN_DRAG_PX
+      Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
+    })
+    document.addEventListener('mouseup', event => {
+      const begin = dragStart
+      dragStart = null
+      if (begin === null || this.#selection.hidden) return
+      this.#selection.hidden = true
+      const end = this.#valueUnder(event)
+      this.#zoomGroup(Math.min(begin, end), Math.max(begin, end))
+    })
+  }
+
+  /** The x value under the pointer, or at the nearest end of the axis. */
+  #valueUnder(event: MouseEvent): number {
+    const { from, to } = this.#shownRange
+    const left = this.#x.place(from)
+    const right = this.#x.place(to)
+    const inside = Math.min(Math.max(event.clientX - this.#drawing.getBoundingClientRect().left, left), right)
+    return from + ((inside - left) / (right - left)) * (to - from)
+  }
+
+  /** Chooses the case at the pointed value; none without one. */
   #chooseAtPointer(): void {
     if (this.#pointedIndex === null) return
     const pointedX = this.#chart.x.values[this.#pointedIndex]!
@@ -263,11 +269,11 @@ export class Plot {
     })
   }
 
-  /** Keys replace the pointer: arrows move along the values, + and - zoom, Enter chooses, Escape shows all again. */
+  /** Does what a key means: arrows point at values, + and - zoom, Enter chooses a case, Escape shows the full range. */
   #obeyKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const stepSize = event.shiftKey ? 10 : 1
-    const acts: Readonly<Record<string, () => void>> = {
+    const actions: Record<string, () => void> = {
       ArrowLeft: () => this.#step(-stepSize),
       ArrowRight: () => this.#step(stepSize),
       Home: () => this.#step(Number.NEGATIVE_INFINITY),
@@ -276,33 +282,36 @@ export class Plot {
       '=': () => this.#scaleRange(0.5),
       '-': () => this.#scaleRange(2),
       Escape: () => this.#zoomGroup(this.#fullRange.from, this.#fullRange.to),
-      ...(this.#cases !== null && { Enter: () => this.#chooseAtPointer() }),
     }
-    const act = acts[event.key]
-    if (act === undefined) return
+    if (this.#cases !== null) actions.Enter = () => this.#chooseAtPointer()
+    const action = actions[event.key]
+    if (action === undefined) return
     this.#readout.setAttribute('aria-live', 'polite')
-    act()
+    action()
     event.preventDefault()
   }
 
-  /** Points at the value some indexes further, within those in sight. The first step reaches the first or last value. */
-  #step(indexes: number): void {
+  /**
+   * Points at the value some steps further right (left for a negative number), within those in sight. Without a pointed
+   * value, the first step reaches the first or the last one.
+   */
+  #step(steps: number): void {
     const [first, last] = this.#indexesInSight()
-    const from = this.#pointedIndex ?? (indexes > 0 ? first - 1 : last + 1)
-    this.#pointGroup(this.#chart.x.values[Math.min(last, Math.max(first, from + indexes))]!)
+    const from = this.#pointedIndex ?? (steps > 0 ? first - 1 : last + 1)
+    this.#pointGroup(this.#chart.x.values[Math.min(last, Math.max(first, from + steps))]!)
   }
 
   /** Multiplies the width of the shown range, around the pointed value or else the middle. */
-  #scaleRange(times: number): void {
+  #scaleRange(factor: number): void {
     const { from, to } = this.#shownRange
     const middle = this.#pointedIndex === null ? (from + to) / 2 : this.#chart.x.values[this.#pointedIndex]!
     this.#zoomGroup(
-      Math.max(this.#fullRange.from, middle - (middle - from) * times),
-      Math.min(this.#fullRange.to, middle + (to - middle) * times),
+      Math.max(this.#fullRange.from, middle - (middle - from) * factor),
+      Math.min(this.#fullRange.to, middle + (to - middle) * factor),
     )
   }
 
-  /** Adds a value next to each name of the legend. Several names become buttons that hide their part. */
+  /** Adds a value next to each name of the legend, and returns them. Several names become buttons that hide their part. */
   #addLegendValues(): LegendValue[] {
     const items = [...this.#figure.querySelectorAll<HTMLElement>('.legend [data-part]')]
     const canHide = items.filter(({ dataset }) => !dataset.part?.startsWith('marks')).length > 1

@@ -8,7 +8,7 @@ export interface Answer<Value = unknown> {
   isWaiting: boolean
 }
 
-/** An answer with its question as text; empty to ask again. */
+/** An answer with the text of its question, which is empty if it must be asked again. */
 interface Slot extends Answer {
   question: string
 }
@@ -33,7 +33,7 @@ export async function post(path: string, params: object): Promise<string> {
   throw new Refusal(message)
 }
 
-/** The newest answer of each slot, a part of the page. A slot does not send the same question again. */
+/** The newest answer of each slot. A slot is a part of the page, which does not send the same question twice in a row. */
 export class Answers {
   readonly #slots = new Map<string, Slot>()
   readonly #onAnswer: () => void
@@ -66,11 +66,11 @@ export class Answers {
     return [...this.#slots.values()].some(slot => slot.isWaiting)
   }
 
-  /** Makes slots ask again when they are next read; until the reply their answers stay. */
+  /** Makes slots ask again when they are next read. Until the reply, their earlier answers stay. */
   forget(...slots: string[]): void {
     for (const slot of slots) {
-      const present = this.#slots.get(slot)
-      if (present !== undefined) this.#slots.set(slot, { ...present, question: '', isWaiting: false })
+      const slotAnswer = this.#slots.get(slot)
+      if (slotAnswer !== undefined) this.#slots.set(slot, { ...slotAnswer, question: '', isWaiting: false })
     }
   }
 
@@ -80,9 +80,9 @@ export class Answers {
    */
   #answer(slot: string, path: string, params: object, read: (text: string) => unknown): Answer {
     const question = `${path} ${JSON.stringify(params)}`
-    const present = this.#slots.get(slot)
-    if (present?.question === question) return present
-    const waiting: Slot = { question, value: present?.value ?? null, refusal: null, isWaiting: true }
+    const earlier = this.#slots.get(slot)
+    if (earlier?.question === question) return earlier
+    const waiting: Slot = { question, value: earlier?.value ?? null, refusal: null, isWaiting: true }
     this.#slots.set(slot, waiting)
     const settle = (value: unknown, refusal: string | null): void => {
       // A newer question of the slot makes this answer useless.

@@ -75,8 +75,8 @@ export class PriceChart {
     this.#content = content
     if (hasNewBars) {
       this.#candles.setData(bars.map(({ date: time, open, high, low, close }) => ({ time, open, high, low, close })))
-      const to = bars.length + RIGHT_MARGIN
-      this.#chart.timeScale().setVisibleLogicalRange({ from: to - BARS_AT_FIRST, to })
+      const end = bars.length + RIGHT_MARGIN
+      this.#chart.timeScale().setVisibleLogicalRange({ from: end - BARS_AT_FIRST, to: end })
     }
     this.#paintBands()
   }

@@ -15,12 +15,12 @@ export function subjectView(page: Page) {
   const history = answers.query<NotedHistory>('history', field === '' ? { ticker, when } : { ticker, field })
   const event = field === '' ? { when } : { field, band }
   const tally = answers.markup('tally', { tickers: [ticker], ...event })
-  const shown = chartContent(page, bars.value, history.value)
-  const name = field === '' ? when : `${field} = ${band}`
+  const content = chartContent(page, bars.value, history.value)
+  const eventText = field === '' ? when : `${field} = ${band}`
   return html`<main id="main">
-    <h2 class="subject">${ticker} <span>${name}</span></h2>
+    <h2 class="subject">${ticker} <span>${eventText}</span></h2>
     ${refusal(bars.refusal)}
-    ${chart(page, shown)}
+    ${priceFigure(page, content)}
     ${refusal(history.refusal)}
     <div class="two">
       <section aria-labelledby="followed-title" aria-busy=${tally.isWaiting}>
@@ -28,7 +28,7 @@ export function subjectView(page: Page) {
         ${refusal(tally.refusal)}
         <div class="drawn" dangerouslySetInnerHTML=${{ __html: tally.value ?? '' }}></div>
       </section>
-      ${history.value !== null && eventsTable(page, history.value, shown)}
+      ${history.value !== null && eventsTable(page, history.value, content)}
     </div>
   </main>`
 }
@@ -66,13 +66,13 @@ let drawnChart: { box: HTMLElement; chart: PriceChart } | null = null
 let lastDrawn = ''
 
 /** The price chart with its buttons and legend. The library's chart is made once for its box, and then gets new content. */
-function chart({ question: { date, ticker, field, band } }: Page, shown: ChartContent) {
+function priceFigure({ question: { date, ticker, field, band } }: Page, content: ChartContent) {
   // Called by the library when the box is made or drawn again.
   const showIn = (box: HTMLElement | null): void => {
     if (box === null) return
     if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, days => showDays(box, days)) }
-    drawnChart.chart.show(shown)
-    const drawn = `${ticker} ${field} ${band} ${date} ${shown.bars.length}`
+    drawnChart.chart.show(content)
+    const drawn = `${ticker} ${field} ${band} ${date} ${content.bars.length}`
     if (date !== '' && drawn !== lastDrawn) drawnChart.chart.moveTo(date)
     lastDrawn = drawn
   }
@@ -93,7 +93,7 @@ function chart({ question: { date, ticker, field, band } }: Page, shown: ChartCo
     <div class="tools" role="group" aria-label="Chart">${buttons.map(
       ([name, sign, act]) =>
         html`<button type="button" class="control" title=${name} aria-label=${name} onClick=${() => drawnChart && act(drawnChart.chart)}>${sign}</button>`,
-    )}<output></output><span class="legend">${legend(shown)}</span></div>
+    )}<output></output><span class="legend">${legend(content)}</span></div>
     <div class="plot" ref=${showIn} tabindex="0" role="application" aria-label=${`Price of ${ticker}: arrow keys move, plus and minus zoom`} onKeyDown=${obeyKey}></div>
     <figcaption>An arrow is an event: green where the price was higher ${ARROW_WINDOW} later, red where it was lower. Below: the band of each bar.
     Chart by <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">TradingView Lightweight Charts™</a>, © 2026 TradingView, Inc.</figcaption>
@@ -121,7 +121,7 @@ function legend({ bands }: ChartContent) {
   })
 }
 
-/** Rows that are drawn before more are wanted. */
+/** Rows that are drawn until the reader asks for all. */
 const MOST_ROWS = 200
 
 /** The table of the events of the question, newest first. A click chooses the event that the chart moves to. */

@@ -16,12 +16,12 @@ new Page(first, page => {
   document.title = `${page.question.ticker} ${page.question.field} · bands`
   const form = first.forms.find(({ name }) => name === page.question.view)
   const shown = form === undefined ? html`${marketView(page)}${subjectView(page)}` : html`${studyView(page, form)}`
-  render(html`${head(page)}<div class="body">${shown}</div>`, app)
+  render(html`${header(page)}<div class="body">${shown}</div>`, app)
   document.documentElement.dataset.answers = page.answers.isWaiting ? 'some' : 'all'
 })
 
 /** The head of the page: the questions, and for prices and events the ticker, field and band. */
-function head(page: Page) {
+function header(page: Page) {
   const { field, band } = page.question
   const { fields, tickers, as_of, sample } = page.first
   const bands = fields.find(({ name }) => name === field)?.bands ?? []
@@ -34,7 +34,7 @@ function head(page: Page) {
     // Both at once: the band of one field is no band of another.
     page.ask({ field: name, band: firstBand })
   }
-  const chosen = (event: Event): string => (event.target as HTMLSelectElement).value
+  const chosenValue = (event: Event): string => (event.target as HTMLSelectElement).value
   return html`<header>
     <a class="skip" href="#main">Skip to the chart</a>
     <h1>bands</h1>
@@ -47,14 +47,14 @@ function head(page: Page) {
       html`<form onSubmit=${send}>
       <label>Ticker <input name="ticker" list="tickers" size="8" value=${page.text('ticker')} spellcheck=${false} autocomplete="off"
         onInput=${(event: InputEvent) => page.typed.set('ticker', (event.target as HTMLInputElement).value)}
-        onChange=${(event: InputEvent) => tickers.includes(chosen(event).toUpperCase()) && page.ask({ ticker: chosen(event).toUpperCase() })} /></label>
+        onChange=${(event: InputEvent) => tickers.includes(chosenValue(event).toUpperCase()) && page.ask({ ticker: chosenValue(event).toUpperCase() })} /></label>
       <datalist id="tickers">${tickers.map(ticker => html`<option value=${ticker} />`)}</datalist>
-      <label>Field <select value=${field} onChange=${(event: Event) => chooseField(chosen(event))}>
+      <label>Field <select value=${field} onChange=${(event: Event) => chooseField(chosenValue(event))}>
         <option value="">the condition</option>
         ${fields.map(({ name, summary }) => html`<option value=${name} title=${summary}>${name}</option>`)}</select></label>
       ${
         field !== '' &&
-        html`<label>Band <select value=${band} onChange=${(event: Event) => page.ask({ band: chosen(event) })}>${bands.map(
+        html`<label>Band <select value=${band} onChange=${(event: Event) => page.ask({ band: chosenValue(event) })}>${bands.map(
           name => html`<option value=${name}>${name}</option>`,
         )}</select></label>`
       }

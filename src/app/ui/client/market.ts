@@ -12,7 +12,7 @@ export function marketView(page: Page) {
   const { tab } = page.question
   return html`<aside aria-label="Tickers">
     ${conditionForm(page)}
-    <div class="tabs" role="tablist" aria-label="Lists" onKeyDown=${(event: KeyboardEvent) => turnTabs(page, event)}>
+    <div class="tabs" role="tablist" aria-label="Lists" onKeyDown=${(event: KeyboardEvent) => chooseTabByKey(page, event)}>
       ${TABS.map(
         name => html`<button type="button" role="tab" id=${`tab-${name}`} aria-selected=${name === tab} aria-controls="list"
           tabindex=${name === tab ? 0 : -1} onClick=${() => page.ask({ tab: name })}>${tabTitle(page, name)}</button>`,
@@ -32,7 +32,7 @@ function tabTitle({ question }: Page, tab: Tab): string {
 }
 
 /** Chooses the tab next to the present one by an arrow key. */
-function turnTabs(page: Page, { key, currentTarget }: KeyboardEvent): void {
+function chooseTabByKey(page: Page, { key, currentTarget }: KeyboardEvent): void {
   if (key !== 'ArrowRight' && key !== 'ArrowLeft') return
   const step = key === 'ArrowRight' ? 1 : -1
   const next = TABS[(TABS.indexOf(page.question.tab) + step + TABS.length) % TABS.length]!
@@ -49,7 +49,7 @@ function conditionForm(page: Page) {
     event.preventDefault()
     page.ask({ when: page.text('when').trim(), tab: 'matches' })
   }
-  const isNamed = named.some(({ name }) => when === `@${name}`)
+  const chosenCondition = named.find(({ name }) => when === `@${name}`)
   return html`<form onSubmit=${send}>
       <label for="when">Condition</label>
       <div class="line">
@@ -65,9 +65,9 @@ function conditionForm(page: Page) {
         onClick=${() => page.ask({ when: `@${name}`, tab: 'matches' })}>@${name}</button></li>`,
     )}</ul>
     ${
-      isNamed
+      chosenCondition !== undefined
         ? html`<button type="button" class="control" onClick=${() => {
-            page.ask({ when: named.find(({ name }) => when === `@${name}`)!.condition! })
+            page.ask({ when: chosenCondition.condition! })
             changeLists(page, 'remove_condition', { name: when })
           }}>Remove ${when}</button>`
         : nameForm('Keep the condition as', 'Keep', name =>
@@ -82,15 +82,15 @@ function conditionForm(page: Page) {
 function listForm(page: Page) {
   const { list, ticker } = page.question
   const lists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
-  const chosen = lists.find(({ name }) => name === list)
-  const isInList = chosen?.tickers.includes(ticker) === true
+  const chosenList = lists.find(({ name }) => name === list)
+  const isInList = chosenList?.tickers.includes(ticker) === true
   const chooseList = (event: Event): void => page.ask({ list: (event.target as HTMLSelectElement).value })
   return html`<div class="line lists">
-      <label>Among <select value=${chosen === undefined ? '' : list} onChange=${chooseList}><option value="">all tickers</option>${lists.map(
+      <label>Among <select value=${chosenList === undefined ? '' : list} onChange=${chooseList}><option value="">all tickers</option>${lists.map(
         ({ name, tickers }) => html`<option value=${name}>${name} (${tickers.length})</option>`,
       )}</select></label>
       ${
-        chosen !== undefined &&
+        chosenList !== undefined &&
         html`<button type="button" class="control" onClick=${() =>
           changeLists(page, isInList ? 'remove' : 'add', {
             name: list,
@@ -99,19 +99,19 @@ function listForm(page: Page) {
       }
     </div>
     ${
-      chosen !== undefined &&
+      chosenList !== undefined &&
       html`<button type="button" class="control" onClick=${() => {
         page.ask({ list: '' })
         changeLists(page, 'remove', { name: list })
       }}>Remove the list ${list}</button>`
     }
     ${
-      chosen === undefined &&
+      chosenList === undefined &&
       nameForm(`Begin a list with ${ticker} as`, 'Begin', name => changeLists(page, 'add', { name, tickers: [ticker] }))
     }`
 }
 
-/** A box for a name, and a button that uses it. */
+/** A folded box for a name, and a button that calls `use` with it. @param verb the text of the button */
 function nameForm(label: string, verb: string, use: (name: string) => void) {
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
@@ -123,7 +123,7 @@ function nameForm(label: string, verb: string, use: (name: string) => void) {
     <input name="name" aria-label=${`${label}: name`} required autocomplete="off" /><button class="control">${verb}</button></form></details>`
 }
 
-/** Changes the lists, and asks for them again. A refusal is shown below. */
+/** Changes the lists, and asks for them again. A refusal is shown below the form. */
 function changeLists(page: Page, action: string, params: object): void {
   post(`/lists/${action}`, params)
     .then(
@@ -145,7 +145,11 @@ function chosenTickers(page: Page): readonly string[] | 'all' | null {
   return value?.find(({ name, condition }) => name === list && condition === null)?.tickers ?? 'all'
 }
 
-/** The rows of an answer about the tickers of the chosen list. An empty list gets a message instead. */
+/**
+ * The rows of an answer about the tickers of the chosen list. An empty list gets a message instead.
+ * @param slot name of the answer on the page, and of its question
+ * @param read makes the title and the rows from the answer
+ */
 function listAmongTickers<Value>(
   page: Page,
   slot: 'screen' | 'changes',
@@ -221,7 +225,7 @@ interface Row {
 /** Rows that are drawn before more are wanted. */
 const MOST_ROWS = 300
 
-/** The rows of an answer under its title; a message while it is waited for, or if it was refused. */
+/** The rows that `read` makes of an answer, under their title; a message while it is waited for, or if it was refused. */
 function rowList<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read: (value: Value) => [string, Row[]]) {
   if (why !== null) return refusal(why)
   if (value === null) return html`<p class="quiet" role="status">Looking…</p>`

@@ -15,15 +15,15 @@ export function studyView(page: Page, form: Form) {
     page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
   }
   const shownParams = params ?? paramsOfChart(page, form)
-  const box = (field: FormField) => fieldBox(page, field, shownParams[field.name])
+  const boxOf = (field: FormField) => fieldBox(page, field, shownParams[field.name])
   return html`<aside class="tall" aria-label="Question">
       <form class="question" key=${`${view} ${page.visit}`} onSubmit=${send}>
         <h2>${form.title}</h2>
         <p class="quiet">${form.about}</p>
         <label>Tickers <input name="tickers" defaultValue=${boxText(shownParams.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
         ${form.name === 'compare' && strategyBoxes(page, shownParams)}
-        ${form.first.map(box)}
-        <details><summary>${form.others.length} more</summary>${form.others.map(box)}</details>
+        ${form.first.map(boxOf)}
+        <details><summary>${form.others.length} more</summary>${form.others.map(boxOf)}</details>
         <button class="control send">Run</button>
       </form>
     </aside>
@@ -46,7 +46,7 @@ function workingMessage() {
     <button type="button" class="control" onClick=${stop}>Stop</button></p>`
 }
 
-/** One parameter: a switch, a list of words, or a text. */
+/** The box of one parameter: a switch, a list of words, or a text. @param value to fill in */
 function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormField, value: unknown) {
   const title = name.replaceAll('_', ' ')
   const id = `field-${name}`

@@ -29,8 +29,8 @@ export function drawTable(
 }
 
 function heading({ title, verbatim, kind, hint }: Heading) {
-  const shown = verbatim ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
-  return html`<th scope="col" class=${isNumeric(kind) && 'num'} title=${hint}>${shown}</th>`
+  const text = verbatim ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
+  return html`<th scope="col" class=${isNumeric(kind) && 'num'} title=${hint}>${text}</th>`
 }
 
 /** The text of a cell. Of a performance band with its return it is the return; `titleOf` has the band. */
