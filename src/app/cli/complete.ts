@@ -164,8 +164,8 @@ async function optionCandidates(line: TypedLine, spec: OptionSpec, word: string)
   if (longName(spec) === '--vary') return varyCandidates(word)
   const start = mayRepeat(spec) ? word.lastIndexOf(',') + 1 : 0
   const lastValue = word.slice(start)
-  const candidates = startingWith(lastValue, await valueCandidates(line, spec, lastValue))
-  return withPrefix(word.slice(0, start), candidates)
+  const lastCandidates = startingWith(lastValue, await valueCandidates(line, spec, lastValue))
+  return withPrefix(word.slice(0, start), lastCandidates)
 }
 
 /** The keys of --vary that begin with a word; none after `=`, because the values are free. */
@@ -218,7 +218,7 @@ async function conditionCandidates({ fields, values, env }: TypedLine): Promise<
   return [...fields.names, ...names.map(name => `@${name}`)].map(word => [word])
 }
 
-/** The words of the database, or of the sample if there is none. */
+/** The words of the database, or of the sample if there is none. @param typed the value of --db */
 export async function readDatabaseWords(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<DatabaseWords> {
   const { openLocal } = await import('../open/database.js')
   const opened = await openLocal({ db: typed ?? (await savedDatabase(env)), env })
@@ -241,13 +241,13 @@ export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'lo
   return { tickers: await bands.tickers(), today: await local.today() }
 }
 
-/** The watch lists of the database. */
+/** The names of the watch lists of the database. @param typed the value of --db */
 export async function watchListNames(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const { readLists } = await import('../open/lists.js')
   return (await readLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
 }
 
-/** The database of config.json, unless a variable names one. A broken file counts as none: the command reports it. */
+/** The database of config.json; undefined if a variable names one, or the file has none or is broken. */
 async function savedDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (env.BANDS_DB || !hasConfigFile(env)) return undefined
   const { readConfigFile } = await import('./config-file.js')

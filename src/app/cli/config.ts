@@ -132,7 +132,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
   }
 }
 
-/** Whether this command line names a server: questions that only the local database can answer are then refused. */
+/** Whether the command line itself names a server: questions that only the local database can answer are then refused. */
 export function isRemoteTyped({ remote, from }: Config): boolean {
   return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
@@ -142,7 +142,7 @@ export function wantsDebug(words: readonly string[], env: NodeJS.ProcessEnv): bo
   return words.includes('--debug') || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
 }
 
-/** The folder of settings and keys, and the variable that names it, or `default`. */
+/** The folder of settings and keys, and its origin: the variable that names it, or `default`. */
 export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: string } {
   if (env.BANDS_CONFIG_DIR) return { path: resolve(env.BANDS_CONFIG_DIR), origin: 'BANDS_CONFIG_DIR' }
   // The XDG base directory specification has relative paths ignored.

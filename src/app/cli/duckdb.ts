@@ -56,21 +56,19 @@ const SAFE_SETTINGS = {
 export class SqlSession {
   readonly #duckDb: DuckDb
   readonly #connection: DuckDBConnection
-  readonly #closeBoth: () => void
+  readonly #closeAll: () => void
 
-  private constructor(duckDb: DuckDb, connection: DuckDBConnection, end: () => void) {
+  private constructor(duckDb: DuckDb, connection: DuckDBConnection, closeAll: () => void) {
     this.#duckDb = duckDb
     this.#connection = connection
-    this.#closeBoth = end
+    this.#closeAll = closeAll
   }
 
-  /** Throws ConfigError without DuckDB. */
+  /** Opens a database. Throws ConfigError without DuckDB. @param threads undefined for the number of cores */
   static async open(threads: number | undefined): Promise<SqlSession> {
     const duckDb = loadDuckDb()
-    const instance = await duckDb.DuckDBInstance.create(':memory:', {
-      ...SAFE_SETTINGS,
-      ...(threads !== undefined && { threads: String(threads) }),
-    })
+    const settings = threads === undefined ? SAFE_SETTINGS : { ...SAFE_SETTINGS, threads: String(threads) }
+    const instance = await duckDb.DuckDBInstance.create(':memory:', settings)
     const connection = await instance.connect()
     return new SqlSession(duckDb, connection, () => {
       connection.closeSync()
@@ -89,7 +87,7 @@ export class SqlSession {
       await this.#connection.run(`SET ${setting}`)
   }
 
-  /** Throws InvalidParameter, with the place in the query. @param tables the words that a misspelt table may mean */
+  /** Runs a query. Throws InvalidParameter, with the position in the query. @param tables the views, for a misspelt name */
   async query(sql: string, tables: readonly string[]): Promise<SqlAnswer> {
     const result = await this.#run(sql).catch(cause => {
       throw queryError(sql, cause, tables)
@@ -110,10 +108,10 @@ export class SqlSession {
   }
 
   async close(): Promise<void> {
-    this.#closeBoth()
+    this.#closeAll()
   }
 
-  /** Runs one reading statement. Throws InvalidParameter for others; only PIVOT may create a type in memory before it. */
+  /** Runs one statement that only reads; before it, PIVOT may create a type in memory. Throws InvalidParameter for others. */
   async #run(sql: string): Promise<DuckDBResult> {
     const { StatementType } = this.#duckDb
     if (sql.replace(/--.*$|[\s;]/gm, '') === '') throw wrong('query', 'query is empty.')
@@ -187,20 +185,21 @@ function queryError(sql: string, cause: unknown, tables: readonly string[]): Err
   const where = errorPosition === null ? '' : ` line ${errorPosition.line}, column ${errorPosition.column}:`
   const hint = nearest.length === 0 ? '' : ` Did you mean "${nearest[0]}"?`
   const suggestions = nearest.length > 0 ? { suggestions: nearest } : {}
-  const offence = name === undefined ? errorPosition : { value: name, ...suggestions, ...errorPosition }
-  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${hint}`, offence ?? {})
+  const offence = name === undefined ? (errorPosition ?? {}) : { value: name, ...suggestions, ...errorPosition }
+  return wrong('query', `query:${where} ${firstLine(text ?? message)}.${hint}`, offence)
 }
 
 /** The JSON in a message of DuckDB; null if it has none. */
 function parseErrorJson(message: string): Record<string, string | undefined> | null {
   try {
-    const found: unknown = JSON.parse(message.slice(message.indexOf('{')))
-    return isMapping(found) ? (found as Record<string, string | undefined>) : null
+    const details: unknown = JSON.parse(message.slice(message.indexOf('{')))
+    return isMapping(details) ? (details as Record<string, string | undefined>) : null
   } catch {
     return null
   }
 }
 
+/** The first line of a text, without punctuation at its end. */
 function firstLine(text: string): string {
   return text.split('\n')[0]!.replace(/[\s.!:]+$/, '')
 }

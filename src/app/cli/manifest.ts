@@ -7,8 +7,8 @@ import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
 
 /**
  * The list of a folder of Parquet files, and how a run replaces it. New files wait under names that no engine reads.
- * NEXT names them; from its writing on the new files replace the old ones, and MANIFEST is missing until all did. A run
- * that was killed before that leaves the old folder; the next run finishes a later one.
+ * Once PENDING_CHANGE names them, they replace the old ones, and MANIFEST is missing until all did. A run that was killed
+ * before that leaves the old folder; the next run finishes a change that was pending.
  */
 const MANIFEST = 'manifest.json'
 const PENDING_CHANGE = 'manifest.next.json'
@@ -46,16 +46,16 @@ export interface ListedTable extends Layout {
 
 export type Tables = Partial<Record<ExportTable, ListedTable>>
 
-/** A folder as a command line names it. */
+/** A folder as a command line names it. `path` is absolute. */
 export interface NamedFolder {
   path: string
-  named: string
+  typedName: string
   option: 'write' | 'folder'
 }
 
-/** A folder by its name on the command line. @param option the option that names it */
-export function namedFolder(named: string, option: NamedFolder['option']): NamedFolder {
-  return { path: resolve(named), named, option }
+/** A folder by its typed name. @param option the option that names it */
+export function namedFolder(typedName: string, option: NamedFolder['option']): NamedFolder {
+  return { path: resolve(typedName), typedName, option }
 }
 
 /**
@@ -63,10 +63,11 @@ export function namedFolder(named: string, option: NamedFolder['option']): Named
  * @param words the reason, after the name of the folder
  * @param ending of the other folder's name
  */
-export function unsuitableFolder({ named, option }: NamedFolder, words: string, ending = '2'): InvalidParameter {
-  const otherFolder = `${named.replace(/[\\/]+$/, '')}-${ending}`
+export function unsuitableFolder(folder: NamedFolder, words: string, ending = '2'): InvalidParameter {
+  const { typedName, option } = folder
+  const otherFolder = `${typedName.replace(/[\\/]+$/, '')}-${ending}`
   const line = remedy('export', [], { [option]: otherFolder }, true)
-  return wrong(option, `${quoted(named)} ${words}; name another folder.`, { value: named }, { remedy: line })
+  return wrong(option, `${quoted(typedName)} ${words}; name another folder.`, { value: typedName }, { remedy: line })
 }
 
 interface FolderChange {
@@ -105,7 +106,7 @@ function filesUnder(folder: string, table: ExportTable): string[] {
   return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/'))
 }
 
-/** Whether another process has this id. A file with the id of this process was left by an earlier one. */
+/** Whether another process with this id runs. A file with the id of this process was left by an earlier one. */
 function isRunning(pid: number): boolean {
   try {
     return pid !== process.pid && process.kill(pid, 0)
@@ -119,15 +120,15 @@ export function stagedPath(path: string): string {
   return posix.join(posix.dirname(path), `.${posix.basename(path)}.${process.pid}.tmp`)
 }
 
-/** Replaces files, then the list of the folder. Throws Busy while another run changes the folder. */
-export function changeFolder(folder: string, next: FolderChange): void {
-  if (next.staged.length === 0 && next.removed.length === 0) {
-    writeLists(folder, next.tables)
+/** Replaces files, then the lists of the folder. Throws Busy while another run changes the folder. */
+export function changeFolder(folder: string, change: FolderChange): void {
+  if (change.staged.length === 0 && change.removed.length === 0) {
+    writeLists(folder, change.tables)
     return
   }
   if (existsSync(join(folder, PENDING_CHANGE))) throw folderBusy(folder)
-  writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(next))
-  replaceFiles(folder, next)
+  writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(change))
+  replaceFiles(folder, change)
 }
 
 function folderBusy(folder: string): Busy {
@@ -158,9 +159,9 @@ function writeLists(folder: string, tables: Tables): void {
 function writeIfChanged(folder: string, name: string, text: string): void {
   const path = join(folder, name)
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return
-  const waiting = join(folder, stagedPath(name))
-  writeFileSync(waiting, text)
-  renameSync(waiting, path)
+  const staged = join(folder, stagedPath(name))
+  writeFileSync(staged, text)
+  renameSync(staged, path)
 }
 
 /**
@@ -201,7 +202,7 @@ function olderTables(folder: string, tables: Tables): Tables {
   )
 }
 
-/** Views with the names of JSON: `returns['5d']` next to the column return_5d. */
+/** The statements that make views, whose rows also have the names of JSON: `returns['5d']` next to return_5d. */
 function viewsText(tables: Tables): string {
   const views = Object.entries(tables).map(([table, { columns, partition_by }]) => {
     const isByYear = partition_by === 'year'
@@ -217,7 +218,7 @@ function viewText(table: string, columns: readonly string[], files: string): str
   return `CREATE OR REPLACE VIEW ${table} AS SELECT ${['*', ...structs].join(',\n')}\nFROM read_parquet(${files});\n`
 }
 
-/** The objects of JSON that have a key for each window, in SQL: `returns` is a struct of return_5d, return_21d and so on. */
+/** The objects of JSON with a key for each window, as SQL: `returns` is a struct of return_5d, return_21d and so on. */
 export function windowStructs(columns: readonly string[]): { name: string; text: string }[] {
   return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
     const isPerformance = key === 'performance'

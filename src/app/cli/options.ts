@@ -109,12 +109,12 @@ export function withoutDefaultLimit<Query extends { limit: number }>(
   return isRowByRow && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
-/** The limit that shows all rows, or the largest allowed one. */
+/** The limit that shows all rows, or the largest allowed one if that is less. @param total the number of all rows */
 export async function largestLimit(context: Context, total: number): Promise<number> {
   return total > MAX_LIMIT && (await context.withholds()) ? MAX_LIMIT : total
 }
 
-/** The ticker and field of a line; a condition may replace the field. Throws InvalidParameter if both are missing. */
+/** The ticker and field of a line; --when may replace the field. Throws InvalidParameter if both are missing. */
 export function targetOf(args: Args, command: string): Target {
   const ticker = args.argument(0)!
   const field = args.argument(1)
@@ -126,7 +126,7 @@ export function targetOf(args: Args, command: string): Target {
 
 const FILTER_NAMES = Object.keys(FILTERS)
 
-/** The typed filters. A context is split into the three parameters that the specification has for it. */
+/** The typed filters. --context is split into the three parameters that the specification has for it. */
 function filtersOf(args: Args, fields: FieldSet): Written {
   return splitContextWithOneBand(args.params(FILTER_NAMES), fields)
 }
@@ -142,7 +142,7 @@ export function otherOptions(table: Table): OptionSpec[] {
   return optionsOf(table, names)
 }
 
-/** Options that the help lists under a heading: the first one gets it. */
+/** The same options under a heading of the help. Only the first one has it, and it counts for those after it. */
 export function underHeading(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
   const [flags, help, times = 'once', , ...more] = first!
   return [[flags, help, times, heading, ...more], ...others]
@@ -179,12 +179,12 @@ export async function tickersAndField(
   }
   if (words.length > 1) refuseFieldBeforeTicker(context, words[0]!, field)
   const { name } = fieldOrConditionValue('field', field, context.fields)
-  const firstField = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
-  if (firstField !== undefined)
+  const otherField = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
+  if (otherField !== undefined)
     throw wrong(
       'field',
-      `${firstField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
-      { value: firstField },
+      `${otherField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
+      { value: otherField },
     )
   const event = isCondition(name) ? { when: refuseSecondCondition(args, name) } : { field: name }
   if (defaults.length > 0) return { tickers: await useDefaultTickers(context), ...event }
@@ -215,11 +215,11 @@ async function tickersOfCondition(
   throw wrong('ticker', 'TICKER is missing.', { allowed })
 }
 
-/** Whether a word means a field: with a condition, the last word may also be a ticker. */
+/** Whether a word means a field or a condition, and not a ticker. */
 function isField(word: string, fields: FieldSet): boolean {
   // A ticker may have = in it: `CL=F`.
   const isTicker = parseTicker(word) !== null && fields.named(word.split('=')[0]!) === undefined
-  // A word like @tickers.txt names a file.
+  // @NAME is a condition, any other word like @tickers.txt a file of tickers.
   if (word.startsWith('@')) return fields.conditions?.named(word.slice(1)) !== undefined
   return fields.named(word) !== undefined || word.includes('_') || (isCondition(word) && !isTicker)
 }

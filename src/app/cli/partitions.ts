@@ -31,7 +31,7 @@ export interface WriteSummary {
   rows: number
 }
 
-/** The folder, the division of its rows among files, and a callback with each finished ticker and the number finished. */
+/** The folder, how its rows are divided among files, and a callback with a finished ticker and the number of finished ones. */
 export interface PartitionOptions extends Layout {
   folder: NamedFolder
   onTicker?: (ticker: string, done: number) => void
@@ -41,12 +41,13 @@ export interface PartitionOptions extends Layout {
 interface Job {
   path: string | null
   tickers: readonly string[]
+  /** As in ListedFile. */
   source: string
 }
 
 /**
- * Brings the files of a table up to date with the database. With a file for each ticker, named tickers leave the files
- * of others. Until all new files are ready, the folder is as before. Throws InvalidParameter for a folder of others.
+ * Brings the files of a table up to date with the database. With a file for each ticker, the files of tickers that are
+ * not named stay. Until all new files are ready, the folder is as before. Throws InvalidParameter for other files in it.
  */
 export async function writePartitions(
   local: Local,
@@ -56,28 +57,25 @@ export async function writePartitions(
 ): Promise<WriteSummary> {
   const folder = named.path
   const tables = openFolder(named)
-  const { [table]: earlier } = tables
-  if (earlier !== undefined && layoutText(earlier) !== layoutText(layout))
-    throw unsuitableFolder(
-      named,
-      `has ${table} by ${layoutText(earlier)}, not by ${layoutText(layout)}`,
-      layout.partition_by,
-    )
+  const { [table]: earlierTable } = tables
+  if (earlierTable !== undefined && layoutText(earlierTable) !== layoutText(layout)) {
+    const reason = `has ${table} by ${layoutText(earlierTable)}, not by ${layoutText(layout)}`
+    throw unsuitableFolder(named, reason, layout.partition_by)
+  }
   const { tickers } = await readTableFilter(local, table, filter)
   const columns = tableColumns(table, filter, local.fieldSet)
   const jobs = await planJobs(local, { table, columns, filter, layout, tickers })
-  const listed = earlier?.files ?? {}
-  const { keptPaths, pending } = sortJobs(folder, jobs, listed)
+  const listedFiles = earlierTable?.files ?? {}
+  const { currentPaths, pending } = sortJobs(folder, jobs, listedFiles)
   mkdirSync(join(folder, table), { recursive: true })
-  // A run that is killed leaves a folder that the next one knows.
+  // After a killed run, the next one recognizes the folder by its list.
   if (Object.keys(tables).length === 0) changeFolder(folder, { tables, staged: [], removed: [] })
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
-    // With a file for each ticker, named tickers leave the files of others.
     const isForNamedTickers = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
-    const remaining = isForNamedTickers ? new Set(Object.keys(listed)) : keptPaths
-    const { changed, removed, newFiles } = compareFiles(folder, listed, files.stagedFiles, remaining)
+    const stayingPaths = isForNamedTickers ? new Set(Object.keys(listedFiles)) : currentPaths
+    const { changed, removed, newFiles } = compareFiles(folder, listedFiles, files.stagedFiles, stayingPaths)
     const newTable: ListedTable = {
       version: version(),
       definitions: DEFINITIONS_VERSION,
@@ -93,7 +91,7 @@ export async function writePartitions(
       staged: changed.map(path => [stagedPath(path), path]),
       removed,
     })
-    const kept = files.stagedFiles.size - changed.length + keptPaths.size
+    const kept = files.stagedFiles.size - changed.length + currentPaths.size
     const rows = sumRows(changed.map(path => newFiles[path]!))
     return { written: changed.length, kept, removed: removed.length, rows }
   } finally {
@@ -101,42 +99,43 @@ export async function writePartitions(
   }
 }
 
-/** Divides jobs into those whose listed files are up to date, as the paths of these files, and those to do. */
+/** Divides jobs into those that are done, as the paths of their up-to-date files, and the pending ones. */
 function sortJobs(
   folder: string,
   jobs: readonly Job[],
-  listed: Readonly<Record<string, ListedFile>>,
-): { keptPaths: Set<string>; pending: Job[] } {
-  const keptPaths = new Set<string>()
+  listedFiles: Readonly<Record<string, ListedFile>>,
+): { currentPaths: Set<string>; pending: Job[] } {
+  const currentPaths = new Set<string>()
   const pending: Job[] = []
   for (const job of jobs) {
     // The files of all years are one job, which has every listed file.
-    const paths = job.path === null ? Object.keys(listed) : [job.path]
+    const paths = job.path === null ? Object.keys(listedFiles) : [job.path]
     const isCurrent = paths.every(
-      path => listed[path]?.source === job.source && hasRecordedSize(folder, path, listed[path]),
+      path => listedFiles[path]?.source === job.source && hasRecordedSize(folder, path, listedFiles[path]),
     )
     if (paths.length === 0 || !isCurrent) pending.push(job)
-    else for (const path of paths) keptPaths.add(path)
+    else for (const path of paths) currentPaths.add(path)
   }
-  return { keptPaths, pending }
+  return { currentPaths, pending }
 }
 
 /**
  * Compares new files with the listed ones. Returns the paths of files that differ, the paths of files to remove, and the
  * new list, sorted by path.
- * @param remaining the paths of listed files that stay without a new file
+ * @param stayingPaths listed files that stay although there is no new file for them
  */
 function compareFiles(
   folder: string,
-  listed: Readonly<Record<string, ListedFile>>,
-  staged: ReadonlyMap<string, ListedFile>,
-  remaining: ReadonlySet<string>,
+  listedFiles: Readonly<Record<string, ListedFile>>,
+  stagedFiles: ReadonlyMap<string, ListedFile>,
+  stayingPaths: ReadonlySet<string>,
 ): { changed: string[]; removed: string[]; newFiles: Record<string, ListedFile> } {
-  const removed = Object.keys(listed).filter(path => !staged.has(path) && !remaining.has(path))
-  const changed = [...staged.keys()].filter(
-    path => listed[path]?.sha256 !== staged.get(path)!.sha256 || !hasRecordedSize(folder, path, listed[path]),
-  )
-  const filesByPath = { ...listed, ...Object.fromEntries(staged) }
+  const removed = Object.keys(listedFiles).filter(path => !stagedFiles.has(path) && !stayingPaths.has(path))
+  const changed = [...stagedFiles.keys()].filter(path => {
+    const { [path]: listedFile } = listedFiles
+    return listedFile?.sha256 !== stagedFiles.get(path)!.sha256 || !hasRecordedSize(folder, path, listedFile)
+  })
+  const filesByPath = { ...listedFiles, ...Object.fromEntries(stagedFiles) }
   for (const path of removed) delete filesByPath[path]
   const newFiles = Object.fromEntries(Object.entries(filesByPath).sort(([a], [b]) => (a < b ? -1 : 1)))
   return { changed, removed, newFiles }
@@ -156,7 +155,7 @@ async function asOfText(local: Local): Promise<string | null> {
   return day === null ? null : formatDay(day)
 }
 
-/** Whether a file has the size in its record. If both are missing, they count as equal. */
+/** Whether a file has the size that the list has for it. If it is neither listed nor there, that is true. */
 function hasRecordedSize(folder: string, path: string, file: ListedFile | undefined): boolean {
   return statSync(join(folder, path), { throwIfNoEntry: false })?.size === file?.bytes
 }
@@ -169,7 +168,7 @@ interface TableExport {
   tickers: readonly string[]
 }
 
-/** The files to make from some tickers, each with the hash of the data that it is made from. */
+/** The jobs of an export, each with the hash of the data that its files are made from. */
 async function planJobs(local: Local, { table, columns, filter, layout, tickers }: TableExport): Promise<Job[]> {
   const sourceOf = await sourceHashes(local, columns, filter)
   const { partition_by, partitions } = layout
@@ -201,10 +200,11 @@ async function sourceHashes(
   { tickers: _tickers, ...filter }: ExportFilter,
 ): Promise<(tickers: readonly string[]) => Promise<string>> {
   const ownFieldHashes = local.fieldSet.all.flatMap(({ hash }) => hash ?? [])
-  const isMixed = filter.when !== undefined || ownFieldHashes.length > 0
+  const readsOtherTickers = filter.when !== undefined || ownFieldHashes.length > 0
   const today = (await local.asOfDay()) ?? 0
   const contents: (string | null)[] = []
-  if (isMixed) for (const ticker of await local.withBars()) contents.push(await local.store.content(ticker, today))
+  if (readsOtherTickers)
+    for (const ticker of await local.withBars()) contents.push(await local.store.content(ticker, today))
   const names = columns.map(({ name }) => name)
   const shared = JSON.stringify([version(), DEFINITIONS_VERSION, local.asOf, names, filter, ownFieldHashes, contents])
   return async tickers => {
@@ -214,26 +214,22 @@ async function sourceHashes(
   }
 }
 
+type PendingExport = Pick<TableExport, 'table' | 'filter' | 'layout'> &
+  Required<Pick<PartitionOptions, 'onTicker'>> & { pending: readonly Job[] }
+
 /** Makes the files of the pending jobs under temporary names. Threads share the work, in tasks of several tickers. */
 async function stageFiles(
   local: Local,
-  {
-    table,
-    filter,
-    layout,
-    pending,
-    onTicker,
-  }: Pick<TableExport, 'table' | 'filter' | 'layout'> &
-    Required<Pick<PartitionOptions, 'onTicker'>> & { pending: Job[] },
+  { table, filter, layout, pending, onTicker }: PendingExport,
   files: StagedFiles,
 ): Promise<void> {
   const tasks = pending.flatMap(job => splitIntoTasks(job.tickers).map(tickers => ({ job, tickers })))
   const grouping = { table, filter, byYear: layout.partition_by === 'year' }
   const tickersByTask = tasks.map(({ tickers }) => tickers)
-  let next = 0
+  let nextTask = 0
   let doneTickers = 0
   for await (const groups of exportGroups(local, grouping, tickersByTask)) {
-    const { job, tickers } = tasks[next++]!
+    const { job, tickers } = tasks[nextTask++]!
     doneTickers += tickers.length
     onTicker(tickers[0]!, doneTickers)
     if (job.path !== null) files.open(job.path, job.source)
@@ -242,12 +238,14 @@ async function stageFiles(
       files.open(path, job.source)
       files.add(path, group)
     }
-    if (tasks[next]?.job !== job) files.completeAll()
+    // The next task is of another job, so the files of this one are complete.
+    if (tasks[nextTask]?.job !== job) files.completeAll()
   }
 }
 
-/** New files under temporary names, until they replace the old ones. */
+/** New files under temporary names, until they replace the old ones. Every path is the final one. */
 class StagedFiles {
+  /** The complete files. */
   readonly stagedFiles = new Map<string, ListedFile>()
   readonly #folder: string
   readonly #columns: readonly ParquetColumn[]
@@ -264,19 +262,14 @@ class StagedFiles {
   /** Begins a file, unless it is open. @param source the hash of what its rows are made from */
   open(path: string, source: string): void {
     if (this.#openFiles.has(path)) return
-    const place = this.#stagedPath(path)
+    const staged = this.#stagedPath(path)
     try {
-      mkdirSync(dirname(place), { recursive: true })
-      const handle = openSync(place, 'w')
-      this.#openFiles.set(path, {
-        handle,
-        file: new ParquetFile(this.#columns),
-        source,
-        bytes: 0,
-        hash: createHash('sha256'),
-      })
+      mkdirSync(dirname(staged), { recursive: true })
+      const handle = openSync(staged, 'w')
+      const file = new ParquetFile(this.#columns)
+      this.#openFiles.set(path, { handle, file, source, bytes: 0, hash: createHash('sha256') })
     } catch (cause) {
-      throwWriteError(place, cause)
+      throwWriteError(staged, cause)
     }
   }
 

@@ -27,14 +27,15 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
 export async function saveKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
   const path = credentialsPath(env)
   await changeFile(path, text => {
-    const otherKeys = (text === null ? [] : parseKeys(text, path)).filter(stored => stored.profile !== profile)
-    const stored = key === null ? otherKeys : [...otherKeys, key]
-    const keys = Object.fromEntries(stored.map(({ profile, origin, key }) => [profile, { origin, key }]))
+    const earlierKeys = text === null ? [] : parseKeys(text, path)
+    const otherKeys = earlierKeys.filter(stored => stored.profile !== profile)
+    const newKeys = key === null ? otherKeys : [...otherKeys, key]
+    const keys = Object.fromEntries(newKeys.map(({ profile, origin, key }) => [profile, { origin, key }]))
     return `${JSON.stringify({ keys }, null, 2)}\n`
   })
 }
 
-/** The key of a vendor, for exactly its address; null if none is kept. Throws ConfigError. */
+/** The stored key of a vendor. Null without one, and if the key was given for another address. Throws ConfigError. */
 export async function providerKey(env: NodeJS.ProcessEnv, name: string, origin: string): Promise<string | null> {
   const stored = (await storedKeys(env)).find(({ profile }) => profile === providerProfile(name))
   return stored?.origin === origin ? stored.key : null
@@ -45,7 +46,7 @@ export function providerProfile(name: string): string {
   return `provider ${name}`
 }
 
-/** The end of a key, enough to distinguish two keys. */
+/** `****` and the last four characters of a key, to distinguish two keys; only `****` for a short key. */
 export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
 }
@@ -79,18 +80,19 @@ export interface ChosenServer {
  */
 export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<ChosenServer | null> {
   const { remote, profile: name, from } = config
-  const typedRemote = from.remote === '--remote'
-  const typedProfile = from.profile === '--profile'
-  if (typedRemote && remote === LOCAL && typedProfile) {
+  const isRemoteOption = from.remote === '--remote'
+  const isProfileOption = from.profile === '--profile'
+  if (isRemoteOption && remote === LOCAL && isProfileOption) {
     const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
     throw wrong('profile', message)
   }
   if (!isRemoteTyped(config) && from.db === '--db') return null
-  const url = typedProfile && !typedRemote ? undefined : remote
+  // A typed profile overrides BANDS_REMOTE.
+  const url = isProfileOption && !isRemoteOption ? undefined : remote
   if (url === LOCAL) return null
-  const named = name === undefined ? null : await profileNamed(name, from.profile, env)
-  if (url !== undefined) return { url, from: from.remote!, profile: named }
-  if (named !== null) return { url: named.url, from: from.profile!, profile: named }
+  const namedProfile = name === undefined ? null : await profileNamed(name, from.profile, env)
+  if (url !== undefined) return { url, from: from.remote!, profile: namedProfile }
+  if (namedProfile !== null) return { url: namedProfile.url, from: from.profile!, profile: namedProfile }
   const { profile: defaultProfile, profiles } = await readConfigFile(env)
   if (defaultProfile === null) return null
   const profile = profiles.get(defaultProfile.name)!
@@ -108,9 +110,11 @@ async function profileNamed(name: string, from: string | undefined, env: NodeJS.
   throw new InvalidParameter(noProfileMessage(name, names), offence)
 }
 
-/** The source of a key, and the key itself, which must not be printed. */
+/** A key and its source. */
 export interface FoundKey {
+  /** Must not be printed. */
   key: string
+  /** An option, a variable, or a profile of `bands login`. */
   from: string
   /** The command that replaces it, if there is one. */
   login?: string
@@ -125,8 +129,8 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
   if (inputKey !== null) return inputKey
   const { base, origin } = addressOf(chosen.url, { allowPlainHttp: true })
   const name = chosen.profile?.name
-  const matching = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
-  const keysForOrigin = matching.filter(stored => stored.origin === origin)
+  const keysOfProfile = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
+  const keysForOrigin = keysOfProfile.filter(stored => stored.origin === origin)
   const profiles = keysForOrigin.map(stored => stored.profile)
   if (new Set(keysForOrigin.map(stored => stored.key)).size > 1) {
     const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
@@ -138,7 +142,7 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
     return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
   }
   const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
-  const [otherKey] = name === undefined ? [] : matching
+  const [otherKey] = name === undefined ? [] : keysOfProfile
   if (otherKey !== undefined)
     throw new Unauthorized(`the key of profile "${name}" was given for ${otherKey.origin}, not for ${origin}; ${login}`)
   throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)

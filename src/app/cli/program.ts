@@ -15,7 +15,7 @@ interface Call {
   globals: Args
 }
 
-/** Help for a command, or for a group of commands such as `accounts`. `isWhole` includes the options that few people need. */
+/** Help for a command, or for a group of commands such as `accounts`. `isWhole`: with the options that few people need. */
 type HelpRequest = { helpFor: Entry; command: Command; isWhole: boolean } | { helpFor: string }
 
 /** `options` means the help common to all commands, `all` the list of every command. */
@@ -25,16 +25,17 @@ type ParsedLine = ParsedCommand & { call?: Call }
 
 /** Parses words into a request. Throws InvalidParameter with the nearest command or option. */
 export async function parseWords(words: readonly string[]): Promise<Request> {
-  const [first, ...others] = words
-  if (first === 'man') return parseWords(['help', ...others, 'all'])
-  if (first === 'help' && (others[0] === 'options' || others[0] === 'all')) return others[0]
+  const [first, ...otherWords] = words
+  if (first === 'man') return parseWords(['help', ...otherWords, 'all'])
+  const topic = first === 'help' ? otherWords[0] : undefined
+  if (topic === 'options' || topic === 'all') return topic
   // `bands help events` is `bands events --help`, and each may end with `all`.
-  const argv = first === 'help' ? [...others, '--help'] : [...words]
+  const argv = first === 'help' ? [...otherWords, '--help'] : [...words]
   const tree = silentTree()
   const parsed: ParsedLine = {}
   // Setting up a command takes longer than parsing a line: commands that are not on the line only serve suggestions.
-  const typed = TOP_WORDS.filter(word => argv.includes(word))
-  for (const word of typed.length > 0 ? typed : TOP_WORDS) tree.command(word)
+  const typedCommands = TOP_WORDS.filter(word => argv.includes(word))
+  for (const word of typedCommands.length > 0 ? typedCommands : TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
     const entries = commandsOfGroup(branch.name())
     if (entries.length === 0) return loadCommand(branch, branch.name(), tree, parsed)
@@ -48,11 +49,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (!(error instanceof CommanderError)) throw error
     if (new Args([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed')
-      return await helpRequest(
-        parsed,
-        argv.includes('--help') && words.at(-1) === 'all',
-        first === 'help' ? others[0] : undefined,
-      )
+      return await helpRequest(parsed, argv.includes('--help') && words.at(-1) === 'all', topic)
     const { usageError } = await import('./errors.js')
     throw await usageError(error, argv, parsed)
   }
@@ -80,8 +77,8 @@ function silentTree(): Tree {
   return tree
 }
 
-/** Loads a command and adds its options and arguments to the parser. */
-async function loadCommand(node: Tree, name: string, tree: Tree, parsed: ParsedLine): Promise<void> {
+/** Loads a command and adds its options and arguments to its node of the parser. `parsed` gets the command and its call. */
+async function loadCommand(node: Tree, name: string, root: Tree, parsed: ParsedLine): Promise<void> {
   parsed.entry = CATALOGUE.find(entry => entry.name === name)!
   const command = await parsed.entry.load()
   parsed.command = command
@@ -90,7 +87,7 @@ async function loadCommand(node: Tree, name: string, tree: Tree, parsed: ParsedL
   node.action(() => {
     // A command may redefine a global option, such as the tier of a new account.
     const args = new Args(node.processedArgs, splitJoinedOptions(command.options ?? [], node.optsWithGlobals()))
-    parsed.call = { name, command, args, globals: new Args([], tree.opts()) }
+    parsed.call = { name, command, args, globals: new Args([], root.opts()) }
   })
 }
 

@@ -28,11 +28,11 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   return eventsOnBars(remote, local)
 }
 
-/** Runs a question that is counted in the trial log. With the sample, or a log that cannot be written, it is not counted. */
-export async function withTrials<Found extends { warnings: string[] }>(
+/** Runs a question that is counted in the trial log; `run` gets null where it is not: of the sample, or without a log. */
+export async function withTrials<Result extends { warnings: string[] }>(
   context: Context,
-  run: (trials: Trials | null) => Promise<Found>,
-): Promise<Found> {
+  run: (trials: Trials | null) => Promise<Result>,
+): Promise<Result> {
   const { withCountedTrials } = await import('../../research/trials.js')
   const { openTrials } = await import('../open/database.js')
   const trials = await openTrials(context.choice, context.opened).catch(async error => {

@@ -54,12 +54,12 @@ async function collectTickers(
   const [firstTyped] = typed
   if (isAll && firstTyped !== undefined)
     throw wrong('all', `${firstTyped} is named, and every loaded ticker as well; name tickers, or all of them.`)
-  const tickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
-  if (!isAll) return tickers
-  const all = await loadedTickers()
-  if (all.length === 0) throw noTickerLoaded(context)
-  limitHeapGrowth(all.length)
-  return [...new Set([...tickers, ...all])]
+  const namedTickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
+  if (!isAll) return namedTickers
+  const loaded = await loadedTickers()
+  if (loaded.length === 0) throw noTickerLoaded(context)
+  limitHeapGrowth(loaded.length)
+  return [...new Set([...namedTickers, ...loaded])]
 }
 
 /** From this number of tickers on, `limitHeapGrowth` acts. */
@@ -86,8 +86,8 @@ async function watchedTickers(context: Context, args: Args, asOf: Local | null):
   const names = args.list('watch')
   if (names.length === 0) return []
   const { findList, readLists } = await import('../open/lists.js')
-  const all = await readLists(context.choice)
-  const tickersByList = names.map(name => tickersOfList(context, findList(name, all), asOf))
+  const lists = await readLists(context.choice)
+  const tickersByList = names.map(name => tickersOfList(context, findList(name, lists), asOf))
   return (await Promise.all(tickersByList)).flat()
 }
 
@@ -103,9 +103,9 @@ async function tickersOfList(
     throw wrong('watch', words, { value: name })
   }
   const [local, { screen }] = await Promise.all([asOf ?? context.local(), import('../../research/screen/screen.js')])
-  const all = await local.withBars()
-  if (all.length === 0) throw noTickerLoaded(context)
-  const query = { condition, tickers: all, timeframe: 'daily', since: null, tally: false } as const
+  const loaded = await local.withBars()
+  if (loaded.length === 0) throw noTickerLoaded(context)
+  const query = { condition, tickers: loaded, timeframe: 'daily', since: null, tally: false } as const
   const { matches, as_of } = await screen(local, query)
   if (matches.length === 0) await context.remark(`the list ${name}, ${condition}, holds of no ticker on ${as_of}.`)
   return matches.map(({ ticker }) => ticker)
@@ -123,8 +123,8 @@ export async function marketTickers(context: Context, args: Args, asOf: Local): 
       'remote',
       `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`,
     )
-  const all = (): Promise<readonly string[]> => asOf.withBars()
-  const tickers = isPooled(args) ? await collectTickers(context, args, [], all, asOf) : await all()
+  const withBars = (): Promise<readonly string[]> => asOf.withBars()
+  const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, asOf) : await withBars()
   if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
@@ -158,7 +158,7 @@ export async function parseTickers(words: readonly string[], world: World): Prom
   return [...tickers]
 }
 
-/** `A,B` are two words, the name of a file is one. */
+/** `A,B` are two words; `@A,B.txt`, the name of a file, is one. */
 export function splitAtCommas(word: string): string[] {
   return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
@@ -172,8 +172,8 @@ async function symbolsOf(word: string, world: World): Promise<string[]> {
   const { exceededBound } = await import('../../core/params/small-text.js')
   const text = await readSymbols(word, world)
   const origin = word === '-' ? 'standard input' : word.slice(1)
-  const beyond = exceededBound(text)
-  if (beyond !== null) throw wrong('ticker', `${origin}: ${beyond.what}.`, { value: word })
+  const exceeded = exceededBound(text)
+  if (exceeded !== null) throw wrong('ticker', `${origin}: ${exceeded.what}.`, { value: word })
   const symbols = splitSymbols(text)
   if (symbols.length > 0) return symbols
   throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
@@ -207,14 +207,14 @@ export async function tickersWithFields(
   const isMissing = await (await context.source()).missing?.()
   if (isMissing === undefined) return tickers
   const hasField = (ticker: string): boolean => fields.some(field => !isMissing({ ticker, timeframe, field }))
-  const complete = tickers.filter(hasField)
-  if (complete.length === 0 || complete.length === tickers.length) return tickers
+  const withField = tickers.filter(hasField)
+  if (withField.length === 0 || withField.length === tickers.length) return tickers
   const leftOut = tickers.filter(ticker => !hasField(ticker))
   const names = leftOut.length > MAX_NAMED_TICKERS ? count(leftOut.length, 'ticker') : leftOut.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
   const why = `${what} is not here, or not to its end (bands status lists the pulled data)`
   await context.remark(`left out, because ${why}: ${names}.`)
-  return complete
+  return withField
 }
 
 /** The most tickers that a notice names; of more it gives their number. */

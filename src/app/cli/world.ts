@@ -19,7 +19,7 @@ export class ClosedPipe extends Error {
 }
 
 /**
- * Standard output or error by its descriptor. `terminal` is computed on first use, because that loads node's code for
+ * Standard output (1) or standard error (2). `terminal` is computed on first use, because that loads node's code for
  * terminals. `process.stdout` is used only on a terminal: its first use takes longer than answering a question.
  */
 function descriptorStream(fd: 1 | 2): Stream {
@@ -108,7 +108,7 @@ export function printableStream(out: Stream): Stream {
   return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
 }
 
-/** Asks the work to stop and clean up. After the grace period or a second signal, the signal ends the process. */
+/** Calls back at the first signal, for cleaning up. After the grace period or a second signal, the signal ends the process. */
 function onStop(stop: (signal: Signal) => void, grace = GRACE_MS): () => void {
   const stopListening = (): void => {
     for (const signal of SIGNALS) process.off(signal, handle)

@@ -117,7 +117,7 @@ async function printSetting(context: Context, key: string, words: readonly strin
   await showSetting(context, shown, shown.value === null ? '' : String(shown.value))
 }
 
-/** @param note the answer to people */
+/** Shows one setting. @param note the text that people read */
 function showSetting(context: Context, { setting, value, origin }: ShownSetting, note: string): Promise<void> {
   return context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, [note]))
 }
@@ -155,8 +155,8 @@ async function changeSetting(context: Context, key: ConfigKey, text: string | un
 /** Parses the key of a setting that can be set. Throws InvalidParameter with these keys. */
 function configKey(key: string): ConfigKey {
   const names = Object.keys(CONFIG_KEYS) as ConfigKey[]
-  const known = names.find(name => name === key)
-  if (known !== undefined) return known
+  const knownKey = names.find(name => name === key)
+  if (knownKey !== undefined) return knownKey
   throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
 }
 
@@ -177,7 +177,7 @@ interface ShownSetting {
   origin: string
 }
 
-/** All settings of a run. It never contains a key, only the source of the key. Throws ConfigError, InvalidParameter. */
+/** All settings of a run as rows; of the API key only the source. Throws ConfigError, InvalidParameter. */
 async function settingsOf({ config, world: { env } }: Context): Promise<ShownSetting[]> {
   const chosen = await chosenServer(config, env)
   const { profiles } = await readConfigFile(env)
@@ -190,7 +190,7 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   })
   const profileOrigin = profile === null ? 'default' : (config.from.profile ?? chosen!.from)
   let tierRow = settingRow('tier', config.tier)
-  // At a server the key decides; its profile has the known tier.
+  // At a server the key decides the tier; the profile has the tier of the last login.
   if (chosen !== null) tierRow = settingRow('tier', null, 'the key decides')
   if (profile?.tier) tierRow = settingRow('tier', profile.tier, profile.position)
   // Throws for an invalid address without repeating it, because it may hold a password.
@@ -265,14 +265,14 @@ const login: Command = {
   async run(context, args) {
     const provider = args.text('from')
     if (provider !== undefined) return providerLogin(context, provider)
-    const { credits, ...login } = await logIn(context)
-    const { profile, url, tier, key } = login
+    const { credits, ...savedLogin } = await logIn(context)
+    const { profile, url, tier, key } = savedLogin
     const limit = credits?.day?.limit ?? null
     const remaining = credits?.day?.remaining ?? null
     const tierText = tier === null ? '' : `, tier ${tier}`
     const creditsText = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
-    const document = { schema: 'bands.login/1', ...login, credits }
-    const row = { schema: document.schema, ...login, credits_limit: limit, credits_remaining: remaining }
+    const document = { schema: 'bands.login/1', ...savedLogin, credits }
+    const row = { schema: document.schema, ...savedLogin, credits_limit: limit, credits_remaining: remaining }
     const notes = [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]
     await context.show({ ...oneRow(row, notes), document })
     await context.hint(
@@ -290,8 +290,8 @@ const logout: Command = {
   ],
   async run(context, args) {
     const { profile, origin } = await forgetKey(context, args.text('from'))
-    const owner = profile.startsWith('provider ') ? profile : `profile ${profile}`
-    const notes = [`the key of ${owner} for ${origin} is forgotten`]
+    const keyOwner = profile.startsWith('provider ') ? profile : `profile ${profile}`
+    const notes = [`the key of ${keyOwner} for ${origin} is forgotten`]
     await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, notes))
   },
 }
@@ -320,7 +320,7 @@ async function logIn(context: Context) {
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
-/** Reads and keeps the key of a vendor, only for its address. The key is not tried: that would use one of its calls. */
+/** Reads the key of a vendor, and saves it only for its address. The key is not tried: that would use one of its calls. */
 async function providerLogin(context: Context, name: string): Promise<void> {
   const { config, world } = context
   const { env } = world
@@ -342,9 +342,9 @@ async function providerLogin(context: Context, name: string): Promise<void> {
 }
 
 /**
- * The server to log in to, and the name of the profile that will hold its key. The name is that of --profile, otherwise
+ * The server to log in to, and the name of the profile that will have its key. The name is that of --profile, otherwise
  * the default profile of config.json, otherwise `default`. The address is that of --remote, otherwise the stored one of
- * the profile. Throws InvalidParameter without an address, and if the unnamed profile is of another server.
+ * the profile. Throws InvalidParameter without an address, and if a profile that is not typed is of another server.
  */
 function loginServer({ remote, profile: typedName }: Config, { profile: defaultProfile, profiles }: ConfigFile) {
   const name = typedName === undefined ? (defaultProfile?.name ?? 'default') : profileName(typedName)
@@ -364,23 +364,23 @@ function originOf(url: string): string {
 
 /**
  * Deletes a stored key, and returns it. That is the key of the named vendor, profile or server. If none is named, it is
- * that of the default profile of config.json, otherwise the only key. Throws NotFound without a key, InvalidParameter if several keys match.
+ * that of the default profile, otherwise the only key. Throws NotFound without a key, InvalidParameter for several.
  */
 async function forgetKey({ config, world: { env } }: Context, provider: string | undefined): Promise<StoredKey> {
-  const stored = await storedKeys(env)
+  const keys = await storedKeys(env)
   const { remote } = config
   const vendorProfile = provider === undefined ? undefined : providerProfile(provider)
   const defaultName = async () => (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
   const name = vendorProfile ?? config.profile ?? (await defaultName())
-  const matching = stored.filter(({ profile, origin }) => {
+  const matching = keys.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
-    // No server is named by `local` either: then any key matches.
+    // `local` names no server: then any key matches, too.
     return remote === undefined || remote === LOCAL || origin === originOf(remote)
   })
   const [matchingKey] = matching
   if (matchingKey === undefined) {
     if (name === undefined) throw new NotFound('no key is kept.')
-    const names = stored.map(({ profile }) => profile)
+    const names = keys.map(({ profile }) => profile)
     throw new NotFound(`no key of profile "${name}" is kept.`, suggest(name, names))
   }
   if (matching.length > 1) {
@@ -414,7 +414,7 @@ async function readHiddenLine(world: World, input: NodeJS.ReadableStream, prompt
   const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
   const line = createInterface({ input, output: discard, terminal: true, historySize: 0 })
   try {
-    // The prompt comes after the echo is off, so that typing ahead is not shown either.
+    // The echo is off before the prompt, so that an early input is not shown either.
     await world.err.write(prompt)
     return await new Promise<string>((resolve, reject) => {
       line.once('line', resolve)

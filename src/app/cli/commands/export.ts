@@ -146,7 +146,7 @@ async function exportFilter(context: Context, args: Args, what: string): Promise
   return { tickers: await tickersOf(context, args), fields, timeframes, bands, ...bounds, ...when }
 }
 
-/** The tickers of --tickers and --watch; empty, which means all, without them and with --all. */
+/** The tickers of --tickers and --watch. Empty without them, and with --all: the export then has every ticker. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
   if (args.flag('all')) return []
   return tickersOfLine(context, args, [], async () => [])
@@ -196,17 +196,15 @@ async function exportPartitions(
   await context.remark(sentences.join('; '))
 }
 
-/** Writes facts into a new folder, a file for each kind, because kinds have different columns. It is complete or absent. */
+/** Writes facts into a new folder, with a file for each kind. The folder appears when it is complete. */
 async function exportFactsFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
-  const [invalidOption] = Object.keys(
-    args.params(['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(FILTER_OPTIONS)]),
-  )
-  if (invalidOption !== undefined)
-    throw wrong(
-      invalidOption,
-      `facts are written whole, for all fields and days; leave --${invalidOption.replaceAll('_', '-')} out.`,
-    )
+  const refusedNames = ['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(FILTER_OPTIONS)]
+  const [refusedName] = Object.keys(args.params(refusedNames))
+  if (refusedName !== undefined) {
+    const option = `--${refusedName.replaceAll('_', '-')}`
+    throw wrong(refusedName, `facts are written whole, for all fields and days; leave ${option} out.`)
+  }
   if (context.format !== null && context.format !== 'csv')
     throw wrong('output', 'facts are written as CSV, which bands import reads.')
   const folder = resolve(out)
@@ -228,40 +226,41 @@ async function exportFactsFolder(context: Context, args: Args, out: string | und
     files.close()
     rmSync(partial, { recursive: true, force: true })
   }
-  await context.remark(`wrote ${count(files.lines, 'record')} in ${count(files.names, 'file')} to ${folder}`)
+  await context.remark(`wrote ${count(files.recordCount, 'record')} in ${count(files.fileCount, 'file')} to ${folder}`)
 }
 
 /** The files of facts that an export writes into a new folder. */
 class FactFiles {
-  lines = 0
-  names = 0
+  recordCount = 0
+  fileCount = 0
   readonly #folder: string
   readonly #raw: boolean
-  readonly #open = new Map<string, number>()
+  /** The handles of the open files, by their names. */
+  readonly #handles = new Map<string, number>()
 
-  /** Makes the folder. @param raw as in writeAnswer; an import removes the marks that it omits */
+  /** Makes the folder. @param raw as in writeAnswer */
   constructor(folder: string, raw: boolean) {
     mkdirSync(folder)
     this.#folder = folder
     this.#raw = raw
   }
 
-  /** Appends a record to its file, which it begins with the names of the columns. */
+  /** Appends a record to its file; a new file first gets a line with the names of the columns. */
   add({ file, kind, values }: FactLine): void {
-    let handle = this.#open.get(file)
+    let handle = this.#handles.get(file)
     if (handle === undefined) {
       handle = openSync(join(this.#folder, `${file}.csv`), 'wx')
-      this.#open.set(file, handle)
-      this.names++
+      this.#handles.set(file, handle)
+      this.fileCount++
       writeFileSync(handle, csvLine(['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)], this.#raw))
     }
     writeFileSync(handle, csvLine(values, this.#raw))
-    this.lines++
+    this.recordCount++
   }
 
   close(): void {
-    for (const handle of this.#open.values()) closeSync(handle)
-    this.#open.clear()
+    for (const handle of this.#handles.values()) closeSync(handle)
+    this.#handles.clear()
   }
 }
 
@@ -272,7 +271,7 @@ function formatOfFile(file: string | undefined): ExportOutput | undefined {
   return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 
-/** Exports one table row by row, so that memory stays flat. */
+/** Exports one table as it is read, so that memory stays flat. @param out a file; undefined for standard output */
 async function runExport(
   context: Context,
   what: ExportTable,
@@ -343,7 +342,7 @@ function writeRowsTo(
   return writeOutput(context, { ...output, write })
 }
 
-/** Writes rows to a sink, and reports the number of rows in each piece. */
+/** Writes rows to a sink, and calls `addRows` with the number of rows in each piece. */
 type WriteRows = (sink: Sink, addRows: (rows: number) => void) => Promise<void>
 
 /** The destination of an export: a file, or standard output without `out`. */
@@ -354,16 +353,16 @@ interface Output {
   hasBothTimeframes: boolean
 }
 
-/** Writes the rows with progress, and stops cleanly after a signal. */
+/** Writes the rows with progress, and says how many. A signal ends it without half a file. */
 async function writeOutput(context: Context, { out, write, hasBothTimeframes }: Output): Promise<void> {
   let writtenRows = 0
   context.endTidily()
-  // Rows that run down the terminal are progress enough.
+  // Rows on a terminal are progress enough.
   const showsProgress = out !== undefined || !context.out.terminal
   const addRows = (rows: number): void => {
-    const before = writtenRows
+    const rowsBefore = writtenRows
     writtenRows += rows
-    const passesThousand = Math.floor(before / 1000) < Math.floor(writtenRows / 1000)
+    const passesThousand = Math.floor(rowsBefore / 1000) < Math.floor(writtenRows / 1000)
     if (passesThousand && showsProgress) context.step(() => `export  ${count(writtenRows, 'row')}`)
   }
   if (out === undefined) return write(context.out, addRows)

@@ -127,7 +127,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (refusals !== '') throw new BandsError('bad_data', refusals)
 }
 
-/** Whether nothing is shown of a file: with --quiet, if it was loaded without a remark. */
+/** Whether nothing is shown of an import: with --quiet, if the file was loaded without a remark. */
 function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {
   if (!config.quiet || !isForPeople) return false
   return noteLines(report).length + report.rejected.length + refusedTickers(report).length === 0
@@ -140,14 +140,14 @@ function refusedTickers(report: FileReport): readonly RefusedTicker[] {
 /** `1 of 2 files and 1 of 3 tickers were refused; the others are loaded.` Empty if nothing was refused. */
 function refusalText(imported: readonly Imported[], refusedFiles: number, files: number): string {
   const reports = imported.map(({ report }) => report)
-  const refused = total(reports.map(report => refusedTickers(report).length))
+  const refusedCount = total(reports.map(report => refusedTickers(report).length))
   const loadedTickers = total(reports.map(report => (report.holds === 'bars' ? report.tickers.length : 0)))
   const loadedFacts = total(reports.map(report => (report.holds === 'bars' ? 0 : report.facts.length)))
   const parts: string[] = []
   if (refusedFiles > 0) parts.push(`${whole(refusedFiles)} of ${count(files, 'file')}`)
-  if (refused > 0) parts.push(`${whole(refused)} of ${count(loadedTickers + refused, 'ticker')}`)
+  if (refusedCount > 0) parts.push(`${whole(refusedCount)} of ${count(loadedTickers + refusedCount, 'ticker')}`)
   if (parts.length === 0) return ''
-  const verb = refusedFiles + refused === 1 ? 'was' : 'were'
+  const verb = refusedFiles + refusedCount === 1 ? 'was' : 'were'
   const rest = loadedTickers + loadedFacts === 0 ? 'nothing is loaded' : 'the others are loaded'
   return `${parts.join(' and ')} ${verb} refused; ${rest}.`
 }
@@ -188,6 +188,7 @@ async function ignoreClosedPipe(output: Promise<void>): Promise<void> {
   })
 }
 
+/** The report on an imported file, and the path of the file that keeps its bad rows; null if it has none. */
 interface Imported {
   report: FileReport
   rejects: string | null
@@ -220,7 +221,7 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
 /** The import of a file as JSON. */
 function fileDocument({ report, rejects }: Imported): Row {
   const { holds, file, format, dialect, header, rows } = report
-  const fileFacts = { holds, file, format, dialect, header, rows }
+  const fileInfo = { holds, file, format, dialect, header, rows }
   const rejected = report.rejected.map(({ line, column, reason, text }) => {
     return { line, column, reason: textWithOptions(reason), text }
   })
@@ -233,11 +234,11 @@ function fileDocument({ report, rejects }: Imported): Row {
     }))
     const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: textWithOptions(message) }))
     const resumed = report.resumed ? { resumed: report.resumed } : {}
-    return { ...fileFacts, ...resumed, adjustment, tickers, refused, rejected, rejects, remarks, warnings }
+    return { ...fileInfo, ...resumed, adjustment, tickers, refused, rejected, rejects, remarks, warnings }
   }
   const { facts, without_bars } = report
   const doubts = report.doubts.map(textWithOptions)
-  return { ...fileFacts, facts, without_bars, doubts, rejected, remarks, rejects }
+  return { ...fileInfo, facts, without_bars, doubts, rejected, remarks, rejects }
 }
 
 /** The import of a file for people: a table of its tickers or facts, and notes. */
@@ -254,7 +255,7 @@ function fileParagraph({ report, rejects }: Imported): Paragraph {
 /** A file with more tickers has one row with their sums instead. */
 const MAX_LISTED_TICKERS = 30
 
-/** A row for each ticker, or one row with the sums of many. */
+/** A row for each ticker, or one row with the sums of more than MAX_LISTED_TICKERS. */
 function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
@@ -351,7 +352,7 @@ function factLines({ without_bars, doubts }: FactsReport): string[] {
   return [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`, ...warnings]
 }
 
-/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them; null without any */
+/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them */
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
   if (rejected.length === 0) return []
   const first = rejected
@@ -369,9 +370,9 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
  */
 function rejectsWriter(option: string | undefined, folder: string, inputs: readonly Input[]) {
   const sharedPath = option === SKIP_WORD ? undefined : option
-  /** The header that each written file begins with, by its path; null for a file without a header. */
+  /** The header of each written file, by its path; null for a file without a header. */
   const headerByPath = new Map<string, string | null>()
-  /** Inputs with the same header share one file; those with another header get a file of their own. */
+  /** The path for the rows of an input: a new one, or with a named file also the one of inputs with the same header. */
   const pathFor = (file: string, header: string | null): string => {
     const firstPath = sharedPath ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {
@@ -384,10 +385,10 @@ function rejectsWriter(option: string | undefined, folder: string, inputs: reado
     const path = pathFor(file, header)
     if (inputs.some(input => input.path === resolve(path)))
       throw wrong('bad_rows', `--bad-rows ${path} is a file that is being imported.`, { value: path })
-    const isBegun = headerByPath.has(path)
+    const fileExists = headerByPath.has(path)
     const lines = rejected.map(row => row.text)
-    if (!isBegun && header !== null) lines.unshift(header)
-    await writeFile(path, linesText(lines), { flag: isBegun ? 'a' : 'w' }).catch(cause => {
+    if (!fileExists && header !== null) lines.unshift(header)
+    await writeFile(path, linesText(lines), { flag: fileExists ? 'a' : 'w' }).catch(cause => {
       throw new StorageError(`cannot write the bad rows to ${path}: ${(cause as Error).message}`, { cause })
     })
     headerByPath.set(path, header)

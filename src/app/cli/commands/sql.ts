@@ -73,7 +73,7 @@ async function openViews(
     const { written } = await writePartitions(local, table, {}, options)
     writtenFiles += written
   }
-  if (writtenFiles > 0) await context.remark(`wrote ${count(writtenFiles, 'file')} to ${folder.named}`)
+  if (writtenFiles > 0) await context.remark(`wrote ${count(writtenFiles, 'file')} to ${folder.typedName}`)
   await session.addViews(folderViews(folder).filter(({ table }) => tables.includes(table)))
 }
 
