@@ -25,8 +25,8 @@ export interface CellSpec {
 type CellFound = Pick<Trial, 'p' | 'test' | 'sharpe'>
 
 /** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
-export function cellTrial({ horizon, ...question }: CellSpec, found: CellFound): Trial {
-  const [trial] = cellTrials(question, [{ horizon, ...found }])
+export function cellTrial({ horizon, ...question }: CellSpec, result: CellFound): Trial {
+  const [trial] = cellTrials(question, [{ horizon, ...result }])
   return trial!
 }
 
@@ -38,10 +38,10 @@ export function cellTrials(
   const document = hashedDocument(question)
   const questionHash = hashOf({ ...document, kind: 'question' })
   const { first, last, filter } = question
-  return cells.map(({ horizon, ...found }) => ({
+  return cells.map(({ horizon, ...result }) => ({
     hash: hashOf({ ...document, horizon }),
     spec: cellInWords({ ...question, horizon }),
-    ...found,
+    ...result,
     asked: { question: questionHash, timeframe: filter.timeframe, first, last },
   }))
 }
@@ -283,16 +283,8 @@ class FallbackTrials implements Trials {
 }
 
 /** The conditions of a filter, one by one: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({
-  field,
-  bands,
-  prev_bands,
-  stability,
-  max_flips,
-  context,
-  when,
-  lag,
-}: EventFilter): string[] {
+export function filterWords(filter: EventFilter): string[] {
+  const { field, bands, prev_bands, stability, max_flips, context, when, lag } = filter
   return [
     isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${bandsOrAny(bands)}`,
     ...(prev_bands === null ? [] : [`from ${bandsOrAny(prev_bands)}`]),

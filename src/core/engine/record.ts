@@ -33,7 +33,7 @@ import { rankOutcomes, ranksEndingSince } from './outcomes.js'
  *  2. classify every bar          fields/
  *  3. store changes of the band   `transitions`
  *  4. label each entry            `labelEntries`
- *  5. compute later returns       `outcomes`
+ *  5. rank later returns          `rankOutcomes`
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too. Where only
  * the last bars are new, `recordTail` computes the same from the stored record.

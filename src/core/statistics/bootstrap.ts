@@ -136,6 +136,7 @@ export function expandedTail(n: number, outside = 0.05): number {
 /**
  * The expanded percentile interval of resampled values, and their median; null without values.
  * @param n number of independent values in the series that was resampled
+ * @param outside the share outside the interval (default .05)
  */
 export function expandedInterval(
   resampled: Float64Array,

@@ -270,15 +270,15 @@ export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
     return noTest('the windows of the events differ in length')
   }
   const bars = length + h
-  const means = new Float64Array(bars)
+  const meanRanks = new Float64Array(bars)
   for (const { estimation, event } of events) {
     const ranks = sharedRanks(Float64Array.of(...estimation, ...event))
-    for (let t = 0; t < bars; t++) means[t]! += ranks[t]! / events.length
+    for (let t = 0; t < bars; t++) meanRanks[t]! += ranks[t]! / events.length
   }
   const expected = (bars + 1) / 2
-  const deviation = Math.sqrt(means.reduce((sum, rank) => sum + (rank - expected) ** 2, 0) / bars)
+  const deviation = Math.sqrt(meanRanks.reduce((sum, rank) => sum + (rank - expected) ** 2, 0) / bars)
   if (deviation === 0) return noTest('the ranks do not differ')
-  const observed = means.subarray(length).reduce((sum, rank) => sum + rank, 0) / h
+  const observed = meanRanks.subarray(length).reduce((sum, rank) => sum + rank, 0) / h
   return normalTest((Math.sqrt(h) * (observed - expected)) / deviation)
 }
 

@@ -33,9 +33,9 @@ export function hansenHodrick(
 ): (Estimate & { fallback: boolean }) | null {
   let fallback = false
   const estimate = ratioEstimate(num, den, lag + 1, deviations => {
-    const uniform = longRunVariance(deviations, lag, () => 1)
-    fallback = uniform <= 0
-    return fallback ? bartlettVariance(deviations, lag) : uniform
+    const uniformVariance = longRunVariance(deviations, lag, () => 1)
+    fallback = uniformVariance <= 0
+    return fallback ? bartlettVariance(deviations, lag) : uniformVariance
   })
   return estimate && { ...estimate, fallback }
 }
@@ -166,12 +166,12 @@ function bartlettVariance(values: Float64Array, lag: number): number {
 /** Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. */
 function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
-  let inside = 0
+  let windowSum = 0
   let variance = 0
   for (let day = 0; day < n + days - 1; day++) {
-    if (day < n) inside += values[day]!
-    if (day >= days) inside -= values[day - days]!
-    variance += inside * inside
+    if (day < n) windowSum += values[day]!
+    if (day >= days) windowSum -= values[day - days]!
+    variance += windowSum * windowSum
   }
   return variance / days
 }
@@ -221,25 +221,25 @@ export function ratioErrors(
   const means = totals.map((total, pair) => total / counts[pair]!)
   // A missing event counts as one at the mean.
   for (const index of missing) nums[index]! += means[index % pairs]!
-  const inside = new Float64Array(pairs)
+  const windowSums = new Float64Array(pairs)
   const variance = new Float64Array(pairs)
   let day = 0
   // A day is inside a window from its own day on, for `days` days. Between an entry and the next entry or exit the sum of
   // the values inside stays the same.
   for (let enters = 0, leaves = 0; leaves < eventDays.length; ) {
     const isEntry = enters < eventDays.length && eventDays[enters]! <= eventDays[leaves]! + days
-    const next = isEntry ? eventDays[enters]! : eventDays[leaves]! + days
+    const nextChange = isEntry ? eventDays[enters]! : eventDays[leaves]! + days
     const dayIndex = isEntry ? enters++ : leaves++
     const from = dayIndex * pairs
     const n = dens[dayIndex]!
     const sign = isEntry ? 1 : -1
-    const length = next - day
+    const length = nextChange - day
     for (let pair = 0; pair < pairs; pair++) {
-      const before = inside[pair]!
+      const before = windowSums[pair]!
       variance[pair]! += length * before * before
-      inside[pair] = before + sign * (nums[from + pair]! - n * means[pair]!)
+      windowSums[pair] = before + sign * (nums[from + pair]! - n * means[pair]!)
     }
-    day = next
+    day = nextChange
   }
   return Array.from(means, (mean, pair) => {
     return { mean, n: counts[pair]!, error: Math.sqrt(variance[pair]! / days) / counts[pair]! }

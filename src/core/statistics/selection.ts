@@ -96,6 +96,7 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
   const variance = resampledVariance(indices, values, total, kernel)
   if (variance === null) return null
   const scale = 1 / Math.sqrt(variance)
+  // Hansen's bound of the studentised mean.
   const clearlyPoor = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
   const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
   const candidates = signs.map(sign => {

@@ -57,8 +57,8 @@ export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear:
 const ROUNDING = 1e-12
 
 /**
- * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f as above. The mean is over all n, not only over
- * those below f (Sortino & van der Meer, "Downside risk", 1991). null without returns, or where no return is below f.
+ * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f the risk-free rate a bar. The mean is over
+ * all n, not only over those below f (Sortino & van der Meer, "Downside risk", 1991). null without returns, or where no return is below f.
  * @param rf risk-free rate a year, a fraction
  */
 export function sortino(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
@@ -118,21 +118,15 @@ export function expectedMaximumSharpe(trials: number, variance: number | null): 
  * Probability that the true Sharpe ratio of the best trial is above the expected best of that many worthless ones. It
  * is the probabilistic ratio with `expectedMaximumSharpe` as benchmark (Bailey & López de Prado 2014).
  */
-export function deflatedSharpe({
-  trials,
-  variance,
-  ...sample
-}: Omit<SharpeSample, 'benchmark'> & Trials): number | null {
+export function deflatedSharpe(best: Omit<SharpeSample, 'benchmark'> & Trials): number | null {
+  const { trials, variance, ...sample } = best
   const benchmark = expectedMaximumSharpe(trials, variance)
   return benchmark === null ? null : probabilisticSharpe({ ...sample, benchmark })
 }
 
 /** n times the variance of the estimated ratio (Mertens 2002); null for impossible moments. */
-function ratioVariance({
-  sharpe,
-  skewness,
-  kurtosis,
-}: Pick<SharpeSample, 'sharpe' | 'skewness' | 'kurtosis'>): number | null {
+function ratioVariance(sample: Pick<SharpeSample, 'sharpe' | 'skewness' | 'kurtosis'>): number | null {
+  const { sharpe, skewness, kurtosis } = sample
   const spread = 1 - skewness * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2
   return spread > 0 ? spread : null
 }

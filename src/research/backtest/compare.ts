@@ -318,13 +318,13 @@ function signsOfDraws(
 }
 
 /** The equity of a draw on the common days, and its start. It stays constant after the draw's last day. */
-function equityOnCommonDays(
-  { commonIndexes: at, strategy }: Rival,
-  equity: Float64Array,
-): Pick<Curve, 'equity' | 'start'> {
+function equityOnCommonDays({ commonIndexes, strategy }: Rival, equity: Float64Array): Pick<Curve, 'equity' | 'start'> {
   const equityOn = (index: number): number => equity[Math.min(index, equity.length - 1)]!
   const { capital } = strategy.portfolio
-  return { equity: Float64Array.from(at, equityOn), start: at[0] === 0 ? capital : equityOn(at[0] ?? 0) }
+  return {
+    equity: Float64Array.from(commonIndexes, equityOn),
+    start: commonIndexes[0] === 0 ? capital : equityOn(commonIndexes[0] ?? 0),
+  }
 }
 
 /** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */

@@ -218,15 +218,15 @@ async function validateChoices(
   cells: readonly FullCell[],
   runTasks: RunTasks,
 ): Promise<Validated | null> {
-  const last = cells.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
-  const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
+  const lastDay = cells.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
+  const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, lastDay)), run)
   if (folds === null) return null
   const choices = await choicesOf(folds, strategies.length, runTasks)
   // Written like the values of the grid, all of which are listed.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
-  return validate(ready[0]!, { ready, names, choices }, { calendar, last }, run)
+  return validate(ready[0]!, { ready, names, choices }, { calendar, last: lastDay }, run)
 }
 
 /** The choice of each training part, by the scores of all cells on it. */
@@ -236,7 +236,7 @@ async function choicesOf(folds: readonly Fold[], cells: number, runTasks: RunTas
   return folds.map((_, i) => choiceOf(trained.slice(i * cells, (i + 1) * cells)))
 }
 
-/** The choice of each training part of a backtest among its candidates. */
+/** The choice of each training part of a backtest among its candidates, by the t of their mean net return a trade. */
 export async function candidateChoices(
   candidates: readonly Ready[],
   folds: readonly Fold[],
@@ -244,7 +244,8 @@ export async function candidateChoices(
   workers: Workers,
   step?: Step,
 ): Promise<Choice[]> {
-  const data: GridData = { ...gridData(candidates, 't', 0), calendar }
+  const noRandomEntry = 0
+  const data: GridData = { ...gridData(candidates, 't', noRandomEntry), calendar }
   return choicesOf(folds, candidates.length, tasks => runCells(data, tasks, workers, step))
 }
 

@@ -146,7 +146,7 @@ function rankFieldOf(rank: Strategy['rank']): string | undefined {
   return ranked.is === 'field' ? ranked.field : undefined
 }
 
-/** The first event after a bar that ends a trade; on the same bar in the order leave, on, when. */
+/** The first event after a bar that ends a trade, on the same bar in the order leave, on, when; bar -1 without one. */
 export function firstExitEvent({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
   let first: ExitEvent = { bar: -1, why: 'leave' }
   for (const { why, bars } of ends) {

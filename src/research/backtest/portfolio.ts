@@ -211,7 +211,10 @@ class Run {
     return signalOf[candidate]! >= this.#nextSignal[memberOf[candidate]!]!
   }
 
-  /** Trades the candidates of a day, and counts whether they competed for slots or money, and as equals. */
+  /**
+   * Trades the candidates of a day, and counts whether they competed for slots or money. They competed as equals where
+   * the last one taken ranks like the first one refused.
+   */
   #takeSignals(index: number): void {
     const candidates = this.#candidatesOn(index)
     let lastTaken = -1
@@ -236,8 +239,8 @@ class Run {
   #candidatesOn(index: number): Int32Array {
     const { byFillDay, fillDayStarts } = this.#candidates
     let n = 0
-    for (let at = fillDayStarts[index]!; at < fillDayStarts[index + 1]!; at++)
-      if (this.#isOutsideTrades(byFillDay[at]!)) this.#buffer[n++] = byFillDay[at]!
+    for (let i = fillDayStarts[index]!; i < fillDayStarts[index + 1]!; i++)
+      if (this.#isOutsideTrades(byFillDay[i]!)) this.#buffer[n++] = byFillDay[i]!
     if (n === 0) return NO_CANDIDATES
     const candidates = this.#buffer.subarray(0, n)
     if (this.#order !== null) candidates.sort(this.#order)
@@ -317,12 +320,12 @@ class Run {
 
   /** Values all positions at a day's close. */
   #recordClose(index: number): void {
-    const at = index - this.#part.from
+    const resultIndex = index - this.#part.from
     const { worth, gross } = this.#positions.mark(index, this.#calendar[index]!)
     this.#equity = this.#cash + worth
-    this.#result.equity[at] = this.#equity
-    this.#result.value[at] = gross
-    this.#result.positions[at] = this.#positions.count
+    this.#result.equity[resultIndex] = this.#equity
+    this.#result.value[resultIndex] = gross
+    this.#result.positions[resultIndex] = this.#positions.count
   }
 }
 
@@ -344,9 +347,9 @@ function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): 
     while (to < sorted.length && (order === null || order(sorted[from]!, sorted[to]!) === 0)) to++
     for (let i = to - 1; i > from; i--) {
       const j = from + random.below(i - from + 1)
-      const item = sorted[i]!
+      const swapped = sorted[i]!
       sorted[i] = sorted[j]!
-      sorted[j] = item
+      sorted[j] = swapped
     }
   }
 }

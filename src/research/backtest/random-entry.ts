@@ -69,7 +69,7 @@ export function randomEntryOf(
   // A source that only knows events has no band on some bars of signals.
   if (movable.some(({ signals }) => signals.includes(NO_DAY))) return untested('the band is not known on enough bars')
   const longest = longestTradeBars(allClosed)
-  const random = Random.stream(new Random(seed).word(), 2)
+  const random = Random.stream(new Random(seed).word(), SHIFT_STREAM)
   const shifts = shiftsOf(calendar.length, longest, { reps: draws, random })
   if (shifts.length === 0) return untested(tooShort(calendar.length, longest))
   const meanAfterShift = shiftTrades(movable, calendar.length, longest)
@@ -79,6 +79,9 @@ export function randomEntryOf(
   const rank = rankAmongDraws(meanAfterShift(0), shiftedMeans, centre)
   return { draws: shiftedMeans.length, mean: centre, ...rank }
 }
+
+/** Each purpose has a random stream of its own number. */
+const SHIFT_STREAM = 2
 
 function closedTrades(trades: readonly TakenTrade[]): TakenTrade[] {
   return trades.filter(({ end }) => end.why !== 'open')
@@ -160,6 +163,7 @@ function movedSignals(
   const indices = indicesIn(calendar, member.bars.days)
   const barAt = eligibleBarByDay(member, indices, length)
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
+  // Null where a trade ends by an event, whose distance from the signal differs.
   const netByDay = commonNetReturns(strategy, member, barAt)
   const move = (signal: number): MovedSignal | null => {
     const dayIndex = indices[signal]!
@@ -291,8 +295,8 @@ function movedNetReturn(strategy: Strategy, member: Member, bar: number, { after
 }
 
 /**
- * The net return of each trade on each day of the calendar.
- * @param signals bars
+ * Returns a function for the net return of a trade if its signal came on another day; NaN where none is made.
+ * @param signals the bar of each trade's signal
  * @param barAt the bar that could have been a signal on each day of the calendar; -1 without one
  */
 function netReturnsByDay(
@@ -337,7 +341,7 @@ function shiftTrades(movable: readonly MovableTrades[], days: number, longest: n
   }
 }
 
-/** Net return of a trade with its signal on a bar, bought with the starting capital; null unless it closes. */
+/** Net return of a trade with its signal on a bar, bought with the starting capital; null if none is made or it stays open. */
 function netReturnFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
   const { bars } = member
   const { fill, exit, costs, portfolio } = strategy

@@ -60,7 +60,7 @@ export function followTrade(
     if (hit !== null) return hit
   }
   if (exitAtOpen && eventBar <= holdBar && eventBar < count)
-    return endAt(event.why, bars, eventBar, bars.open[eventBar]!, true)
+    return endAt(event.why, bars, eventBar, bars.open[eventBar]!, { atOpen: true })
   if (holdBar <= eventBar && holdBar < count) return endAt('hold', bars, holdBar, bars.close[holdBar]!)
   if (eventBar < count) return endAt(event.why, bars, eventBar, bars.close[eventBar]!)
   return endOfBars(bars)
@@ -146,8 +146,8 @@ function firstHit(
     const why = isTrailing ? 'trailing' : 'stop'
     if (t > from) {
       const open = bars.open[t]!
-      if (sign * open <= sign * level) return endAt(why, bars, t, open, true)
-      if (sign * open >= sign * target) return endAt('target', bars, t, open, true)
+      if (sign * open <= sign * level) return endAt(why, bars, t, open, { atOpen: true })
+      if (sign * open >= sign * target) return endAt('target', bars, t, open, { atOpen: true })
     }
     if (t === exitAtOpen) return null
     if (sign * worse[t]! <= sign * level) return { ...endAt(why, bars, t, level), stop: level, target }
@@ -163,7 +163,7 @@ function priceAtDistance(price: number, direction: number, distance: Distance, a
 }
 
 /** The end of a trade on a bar, not at a preset price. */
-function endAt(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen = false): TradeEnd {
+function endAt(why: ExitKind, bars: PathBars, bar: number, price: number, { atOpen } = { atOpen: false }): TradeEnd {
   return { why, bar, day: bars.days[bar]!, price, atOpen, stop: Number.NaN, target: Number.NaN }
 }
 

@@ -134,6 +134,7 @@ export function foldsOf(calendar: Int32Array, { split, embargo, walk_forward }: 
   return walkForwardFolds(calendar.length, walk_forward).map((fold, i) => {
     const train = fold.train[0]!
     const test = fold.test[0]!
+    // The embargo before the test lets training trades end, and has no signals.
     return { name: `${i + 1}`, train: { from: train.from, to: test.from, signalsTo: train.to }, test }
   })
 }
@@ -172,6 +173,7 @@ function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRu
   return { simulation, closed: closedInExitOrder(tradeResults(simulation)), drawn }
 }
 
+/** The dates and figures of a part as a result lists them. */
 function partStatistics({ simulation, closed }: PartRun) {
   const { days } = simulation
   const { statistics, trade_statistics } = figuresOf(simulation, closed)
@@ -195,20 +197,20 @@ function joinTests(
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
   const closed = tests.flatMap(test => test.closed)
   const prices = members.map(member => member.prices)
-  const held = tests.map(({ simulation }) => ({
+  const heldCurves = tests.map(({ simulation }) => ({
     ...buyAndHold(prices, simulation.days, barsAYear),
     start: 1,
     riskFree,
   }))
   const statistics = joinedStatistics(curves, { barsAYear, riskFree })
-  const holding = joinedStatistics(held, { barsAYear, riskFree })
+  const holding = joinedStatistics(heldCurves, { barsAYear, riskFree })
   const { random_entry, ...entryEvidence } = testsAgainstChance(tests, reps)
   const returns = testReturnsByDraw(tests)
   const test = {
     statistics,
     trade_statistics: tradeStatistics(costs, closed),
     holding,
-    equity: testCurve(tests, curves, held),
+    equity: testCurve(tests, curves, heldCurves),
     random_entry,
     draws: returns.length === 0 ? null : { n: returns.length, return: percentilesOf(Float64Array.from(returns)) },
   }

@@ -236,11 +236,11 @@ export function choiceWarnings(validation: Validation | null, { min_trades }: Ru
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
   const fewHave = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
-  const open = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
-  const openParts = parts.length === 1 ? 'the part to choose on' : `${open} of ${parts.length} parts to choose on`
+  const drawDependent = parts.filter(({ agreement }) => agreement !== null && agreement < AGREEMENT).length
+  const where = parts.length === 1 ? 'the part to choose on' : `${drawDependent} of ${parts.length} parts to choose on`
   return [
     ['few', few > 0 && `${fewHave} fewer than ${min_trades} trades of the chosen combinations: chance chooses there`],
-    ['few', open > 0 && `on ${openParts} the choice ${DEPENDS_ON_DRAW}`],
+    ['few', drawDependent > 0 && `on ${where} the choice ${DEPENDS_ON_DRAW}`],
   ]
 }
 

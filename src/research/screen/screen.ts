@@ -340,9 +340,9 @@ async function lastBarsBy(
   const lastDays = new Map<string, Day>()
   for await (const { series: stored } of local.eachSeries({ ...series, outcomes: false })) {
     const { days } = stored.calendar
-    const bars = barsKnownBy(stored.calendar, day)
+    const knownBars = barsKnownBy(stored.calendar, day)
     const dayBefore = days.length > 0 ? days[0]! - 1 : day
-    lastDays.set(stored.entry.ticker, bars > 0 ? days[bars - 1]! : dayBefore)
+    lastDays.set(stored.entry.ticker, knownBars > 0 ? days[knownBars - 1]! : dayBefore)
   }
   return lastDays
 }

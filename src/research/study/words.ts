@@ -33,13 +33,13 @@ function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'):
 
 /** Why a study has no event: the dates asked for, or a field without bands. */
 function noEventSentence({ subjects, query: { filter } }: Material): string {
-  const inRange = dateSpan(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  if (inRange !== null) return `No event from ${inRange}.`
-  const withBands = dateSpan(
+  const eligibleDates = dateSpan(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
+  if (eligibleDates !== null) return `No event from ${eligibleDates}.`
+  const bandDates = dateSpan(
     subjects.map(({ bandRange: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
   )
-  if (withBands === null) return 'No bar has a band of this field, so there is no event.'
-  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${withBands}.`
+  if (bandDates === null) return 'No bar has a band of this field, so there is no event.'
+  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${bandDates}.`
 }
 
 /** The first and last of some days, as `2013-02-08 to 2018-02-07`; null without any. @param days ascending columns */
@@ -248,7 +248,7 @@ function benchmarkCoverage(ticker: string, days: Int32Array, events: readonly Da
 }
 
 /**
- * Sentences about the events after a ticker's last bar, and about those before its first one.
+ * Sentences about the events after a ticker's last bar (counted in `late`), and before its first one (`early`).
  * @param days of the ticker's bars
  */
 function eventsBeyondBars(

@@ -101,10 +101,10 @@ export class Contest {
       return { deflated_sharpe: null, best_sharpe: null, best_sharpe_cell: null }
     }
     const { name, sharpe, returns } = best
-    const spread = variance(sharpes)
+    const ratioVariance = variance(sharpes)
     const sample = sampleOf(sharpe, returns, 1)!
-    const deflated = deflatedSharpe({ ...sample, trials: tried, variance: spread })
-    if (spread === null) reasons.deflated_sharpe = 'a single Sharpe ratio has no variance to deflate by'
+    const deflated = deflatedSharpe({ ...sample, trials: tried, variance: ratioVariance })
+    if (ratioVariance === null) reasons.deflated_sharpe = 'a single Sharpe ratio has no variance to deflate by'
     else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
     return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
   }

@@ -113,7 +113,7 @@ export interface EventPool {
   lost: number
 }
 
-/** The events of a condition on base bars. @param from index of the first ticker @param to the one after the last */
+/** The events of a condition on base bars; others are lost. @param from first ticker @param to the one after the last */
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
   const { horizon, mask, timeline, tickers } = base
   const { group, prev_band, context } = condition
@@ -215,15 +215,15 @@ export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: Sha
   let sum = 0
   members.forEach((tickerIndex, member) => {
     const indices = timeline.indices.get(tickers[tickerIndex]!)!
-    const mean = base.mean[tickerIndex]!
-    const hit = base.hit[tickerIndex]!
+    const baseMean = base.mean[tickerIndex]!
+    const baseHit = base.hit[tickerIndex]!
     for (let event = first[member]!; event < first[member + 1]!; event++) {
       const day = calendarIndices[indices[bars[event]!]!]!
       const value = returns[event]!
       events[day]! += 1
-      excess[day]! += value - mean
-      hits.add(day, Number(value > 0), hit)
-      sum += value - mean
+      excess[day]! += value - baseMean
+      hits.add(day, Number(value > 0), baseHit)
+      sum += value - baseMean
     }
   })
   const n = bars.length

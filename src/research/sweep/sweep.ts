@@ -159,15 +159,15 @@ const CAUTION = ` Corrections and the deflated Sharpe ratio are cautious. ${TEST
 
 const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on the training part are chosen (the best one if there is none). They are held in the direction of that part; no training window meets a test window.`
 
-/** Warnings about the numbers. */
+/** Warnings about combinations without a p, an uncorrected p, and lost windows. */
 function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = summaries.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
-  const grey = tried.tested > 0 ? tried.cells - tried.tested : 0
+  const untested = tried.tested > 0 ? tried.cells - tried.tested : 0
   const cells = formatInteger(tried.cells)
   const isUncorrected = query.adjust === 'none'
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
-    ['left_out', grey > 0 && `${formatInteger(grey)} of ${cells} combinations have too few events for a p.`],
+    ['left_out', untested > 0 && `${formatInteger(untested)} of ${cells} combinations have too few events for a p.`],
     ['flattering', isUncorrected && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',

@@ -194,14 +194,10 @@ export async function readTickers(
   const contexts = await contextsOf(source, query)
   const columns = new MarketColumns()
   const tickerData: TickerData[] = []
-  for await (const found of source.states({
-    tickers,
-    fields: when === undefined ? fields : [...fields, when],
-    timeframe,
-    lag,
-  })) {
-    tickerData.push(tickerDataOf(found, query, contexts, columns))
-    await checkpoint(() => `reading ${found.prices.ticker}, ${tickerData.length} of ${tickers.length}`)
+  const allFields = when === undefined ? fields : [...fields, when]
+  for await (const barStates of source.states({ tickers, fields: allFields, timeframe, lag })) {
+    tickerData.push(tickerDataOf(barStates, query, contexts, columns))
+    await checkpoint(() => `reading ${barStates.prices.ticker}, ${tickerData.length} of ${tickers.length}`)
   }
   return tickerData
 }
@@ -303,18 +299,18 @@ type ConditionQuery = Pick<
 
 /** Every combination of one field's bands; split by previous band and context band where the query says so. */
 export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
-  const words = vocabulary(query, query.fields[field]!)
-  const bands = [...words.keys()]
+  const bandNames = vocabulary(query, query.fields[field]!)
+  const bands = [...bandNames.keys()]
   const contexts: Condition['context'][] = query.contexts.flatMap((context, contextIndex) =>
     vocabulary(query, context.field).map((_, band) => ({ contextIndex, band })),
   )
-  const entered = bands.filter(band => query.bands?.includes(words[band]!) ?? true)
-  const first = firstGroup(query, field)
+  const entered = bands.filter(band => query.bands?.includes(bandNames[band]!) ?? true)
+  const firstOfField = firstGroup(query, field)
   const conditions: Condition[] = []
   for (const band of entered)
     for (const prev_band of query.prev_band ? bands.filter(left => left !== band) : [null])
       for (const context of contexts.length > 0 ? contexts : [null])
-        conditions.push({ field, band, group: first + band, prev_band, context })
+        conditions.push({ field, band, group: firstOfField + band, prev_band, context })
   return conditions
 }
 

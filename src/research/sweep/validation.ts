@@ -123,10 +123,13 @@ function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int3
   return counts
 }
 
-/** Whether the windows of a horizon that begin at an index of the timeline count. */
 type WindowTest = (horizonIndex: number, index: number) => boolean
 
-/** The parts of a fold with their dates and windows, and the number of windows purged from training. */
+/**
+ * The parts of a fold with their dates and windows, and the number of windows purged from training.
+ * @param masks for each horizon, 1 at each index of the timeline whose windows the training may use
+ * @param windows for each horizon, the number of event windows that begin at each index
+ */
 function foldFigures(
   { name, train, test }: Fold,
   masks: readonly Uint8Array[],
@@ -156,11 +159,11 @@ function foldFigures(
 
 /** Mean return of each path, which takes each group of bars from one fold; null for a path without events. */
 function pathMeans(
-  { folds, groups }: NonNullable<ValidationPlan['paths']>,
-  checks: readonly Sums[][],
+  { folds: foldsByPath, groups: groupsByFold }: NonNullable<ValidationPlan['paths']>,
+  testSumsByFold: readonly Sums[][],
 ): (number | null)[] {
-  return folds.map(path => {
-    const sumsOfGroups = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
+  return foldsByPath.map(path => {
+    const sumsOfGroups = path.map((fold, group) => testSumsByFold[fold]![groupsByFold[fold]!.indexOf(group)]!)
     return meanOf(sumsOfGroups.reduce(addSums, ZERO_SUMS))
   })
 }
