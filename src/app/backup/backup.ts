@@ -327,9 +327,11 @@ function databaseStem({ data }: Files): string {
 
 /** Removes all but the newest backups, and returns the removed ones. Other databases' backups and other folders stay. */
 function removeOlder(files: Files, parent: string, keep: number): string[] {
-  const time = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
+  const timeEnding = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
   const stem = databaseStem(files)
-  const namedLikeBackups = readdirSync(parent).filter(name => time.test(name) && name.replace(time, '') === stem)
+  const namedLikeBackups = readdirSync(parent).filter(
+    name => timeEnding.test(name) && name.replace(timeEnding, '') === stem,
+  )
   const backups = namedLikeBackups.filter(name => isBackupOf(files, join(parent, name))).sort()
   const oldBackups = backups.slice(0, Math.max(0, backups.length - keep)).map(name => join(parent, name))
   try {

@@ -8,7 +8,7 @@ import type { Accounts } from '../../server/accounts/accounts.js'
 import { parseAddress } from '../../server/accounts/postgres/address.js'
 import type { UpdatePlan } from '../../server/accounts/postgres/admin.js'
 import { refuseUnfinishedRestore } from './database.js'
-import { type AccountsChoice, accountsPath, filesOf, refuseSharedSecret } from './paths.js'
+import { type AccountsChoice, accountsPath, databasePath, filesOf, refuseSharedSecret } from './paths.js'
 
 /**
  * Opens the accounts of a server. Throws NotFound if they are missing and not to be made. Throws ConfigError for a file
@@ -20,7 +20,7 @@ export async function openAccounts({
 }: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
   const url = accountsUrl(choice)
   if (url !== null) return openAccountsAt(url, { make, env: choice.env })
-  refuseUnfinishedRestore(choice)
+  refuseUnfinishedRestore(databasePath(choice))
   const path = accountsPath(choice)
   // Anyone who may write this file can make keys of any tier.
   if (existsSync(path)) await refuseSharedSecret(path)
@@ -34,7 +34,7 @@ export async function openAccounts({
 
 /** The files of a user. Throws Busy or StorageError during an unfinished restore. */
 export function restoredFilesOf(choice: AccountsChoice = {}): Files {
-  refuseUnfinishedRestore(choice)
+  refuseUnfinishedRestore(databasePath(choice))
   return filesOf(choice)
 }
 

@@ -70,7 +70,8 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   const { cacheBytes = 0, ...choice } = options
   const view = { ...choice, ...(await cachesOfSize(cacheBytes)) }
   if (isSample(choice)) return openSample(view)
-  const path = refuseUnfinishedRestore(choice)
+  const path = databasePath(choice)
+  refuseUnfinishedRestore(path)
   if (namedDatabase(choice) !== null) {
     if (existsSync(path)) return openedStore(openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -119,7 +120,8 @@ export function openSample(view: StoreView = {}): Opened {
 
 /** Opens the database read-only to plan a pull; null if there is none yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
-  const path = refuseUnfinishedRestore(choice)
+  const path = databasePath(choice)
+  refuseUnfinishedRestore(path)
   return existsSync(path) ? openForReading(choice) : null
 }
 
@@ -209,10 +211,9 @@ function samplePath(): string {
   return path
 }
 
-/** The path of the data. Throws Busy or StorageError during an unfinished restore, which a question does not finish. */
-export function refuseUnfinishedRestore(choice: DatabaseChoice): string {
-  const path = databasePath(choice)
-  if (!existsSync(restoreNotePath(path))) return path
+/** Throws Busy or StorageError while a restore of a database is unfinished, which a question does not finish. */
+export function refuseUnfinishedRestore(path: string): void {
+  if (!existsSync(restoreNotePath(path))) return
   if (existsSync(path) && isLocked(path)) throw new Busy(`a backup is being restored to ${path}; try again`)
   throw new StorageError(`a restore of ${path} was stopped before its end; the next command that writes finishes it`, {
     remedy: remedy('unlock', [], { db: path }),

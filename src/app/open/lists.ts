@@ -37,21 +37,25 @@ export function namedConditionsOf(all: readonly NamedList[]): NamedCondition[] {
 }
 
 /** The condition with a name, with or without `@`, regardless of case. Throws NotFound with the nearest name. */
-export function findCondition(typed: string, all: readonly NamedCondition[]): NamedCondition {
-  const name = typed.replace(/^@/, '')
+export function findCondition(typedName: string, all: readonly NamedCondition[]): NamedCondition {
+  const name = typedName.replace(/^@/, '')
   const condition = all.find(other => other.name.toLowerCase() === name.toLowerCase())
   if (condition !== undefined) return condition
   const names = all.map(other => other.name)
   const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(other => `@${other}`).join(', ')}`
   throw new NotFound(`there is no condition @${name}; ${known}.`, suggest(name, names), {
-    missing: { kind: 'list', name: typed },
+    missing: { kind: 'list', name: typedName },
     remedy: remedy('conditions list'),
   })
 }
 
 /** Adds tickers to a list, which is made if missing. Throws InvalidParameter for its name. */
-export async function addToList(choice: DatabaseChoice, typed: string, tickers: readonly string[]): Promise<NamedList> {
-  const name = await listNameValue(typed)
+export async function addToList(
+  choice: DatabaseChoice,
+  typedName: string,
+  tickers: readonly string[],
+): Promise<NamedList> {
+  const name = await listNameValue(typedName)
   return withWritableLists(choice, async lists => {
     const existing = await lists.named(name)
     if (existing !== undefined && existing.condition !== null) throw nameTakenError(existing)
@@ -59,14 +63,14 @@ export async function addToList(choice: DatabaseChoice, typed: string, tickers: 
   })
 }
 
-/** Removes tickers from a list, or the whole list if there are none. Returns the list, or null if it is gone. */
+/** Removes tickers from a list, or the whole list if no ticker is named. Returns the list, or null if it is gone. */
 export async function removeFromList(
   choice: DatabaseChoice,
-  typed: string,
+  typedName: string,
   tickers: readonly string[],
 ): Promise<NamedList | null> {
   // The list is looked up first, so that a missing one makes no file.
-  const { name, tickers: listed } = findList(typed, await readLists(choice))
+  const { name, tickers: listed } = findList(typedName, await readLists(choice))
   const unlisted = tickers.find(ticker => !listed.includes(ticker))
   if (unlisted !== undefined)
     throw new NotFound(`${unlisted} is not in the list ${name}.`, suggest(unlisted, listed), {
@@ -91,10 +95,10 @@ export interface ShownCondition {
 export async function addCondition(
   choice: DatabaseChoice,
   fields: FieldSet,
-  typed: string,
+  typedName: string,
   text: string,
 ): Promise<ShownCondition> {
-  const name = await conditionNameValue(typed)
+  const name = await conditionNameValue(typedName)
   const { condition, meaning } = await readCondition(fields, name, text)
   return withWritableLists(choice, async lists => {
     const existing = await lists.named(name)
@@ -107,10 +111,10 @@ export async function addCondition(
 /** Removes a named condition. Returns its name, and the conditions that still use it. */
 export async function removeCondition(
   choice: DatabaseChoice,
-  typed: string,
+  typedName: string,
 ): Promise<{ name: string; users: readonly string[] }> {
   const all = namedConditionsOf(await readLists(choice))
-  const { name } = findCondition(typed, all)
+  const { name } = findCondition(typedName, all)
   await withWritableLists(choice, lists => lists.remove(name))
   const isUser = new RegExp(`@${name}\\b`, 'i')
   return { name, users: all.filter(({ condition }) => isUser.test(condition)).map(user => user.name) }
@@ -166,8 +170,8 @@ async function listNameValue(text: string): Promise<string> {
 }
 
 /** The name of a condition in lower case, without `@`. Throws InvalidParameter for one that is no word of a condition. */
-async function conditionNameValue(typed: string): Promise<string> {
-  const name = (await listNameValue(typed.replace(/^@/, ''))).toLowerCase()
-  if (name.includes('-')) refuse('name', typed, 'letters, digits and _, at most 40, a letter first')
+async function conditionNameValue(typedName: string): Promise<string> {
+  const name = (await listNameValue(typedName.replace(/^@/, ''))).toLowerCase()
+  if (name.includes('-')) refuse('name', typedName, 'letters, digits and _, at most 40, a letter first')
   return name
 }

@@ -66,8 +66,8 @@ export function openForReading(choice: DatabaseChoice): Store {
 }
 
 /**
- * `bands.db` → `bands.accounts.db`, unless a file is named. This is the path next to the user's database, even if it
- * does not exist. Throws InvalidParameter for a URL.
+ * The path of the accounts, which may not exist: the named file, or `bands.accounts.db` next to `bands.db`. Throws
+ * InvalidParameter for a URL.
  */
 export function accountsPath(choice: AccountsChoice = {}): string {
   const { accounts, env = process.env } = choice

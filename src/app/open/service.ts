@@ -58,7 +58,7 @@ export async function openService({
     follow(serve, reports) {
       takeOver = new TakeOver({
         first,
-        choice: { ...choice, path },
+        path,
         view,
         onRefusal: file => {
           refused = file

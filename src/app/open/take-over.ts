@@ -9,7 +9,7 @@ import { removeStaleCompanions } from '../../data/store/sqlite/replaced.js'
 import { Damaged } from '../../data/store/store.js'
 import type { RefusedFile } from '../../server/http/question.js'
 import { refuseUnfinishedRestore } from './database.js'
-import type { DatabaseChoice } from './paths.js'
+
 import { type OpenData, openData, type ViewOptions } from './served-data.js'
 
 /** Called with the result of checking a new file. */
@@ -21,7 +21,7 @@ export interface Reports {
 
 interface Following extends Reports {
   first: OpenData
-  choice: DatabaseChoice & { path: string }
+  path: string
   view: ViewOptions
   /** Answers from these data from now on; settles when the last answer from the ones before has left. */
   serve(next: OpenData): Promise<void>
@@ -87,8 +87,7 @@ export class TakeOver {
 
   /** Takes over the file that now has the name, if it is a new one. Reports a refusal; never throws. */
   async #checkFile(): Promise<void> {
-    const { onRefusal, refused, choice } = this.#options
-    const path = this.#path
+    const { onRefusal, refused, path } = this.#options
     const file = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
     if (file === undefined) return
@@ -99,7 +98,7 @@ export class TakeOver {
     const identity = [file.dev, file.ino, file.size, file.mtimeMs].join(' ')
     if (identity === this.#refused) return
     try {
-      refuseUnfinishedRestore(choice)
+      refuseUnfinishedRestore(path)
       await this.#replaceData(await this.#openAndVerify(file))
     } catch (error) {
       if (this.#end.signal.aborted) return
@@ -112,15 +111,11 @@ export class TakeOver {
     }
   }
 
-  get #path(): string {
-    return this.#options.choice.path
-  }
-
   /** Opens the new file and checks all of it. Throws StorageError if it is not sound, Busy if it was replaced again. */
   async #openAndVerify(file: FileNumbers): Promise<OpenData> {
-    const path = this.#path
+    const { path, view } = this.#options
     removeStaleCompanions(path, this.#data.companions)
-    const next = openData(openSqlite(path, { readonly: true }), this.#options.view)
+    const next = openData(openSqlite(path, { readonly: true }), view)
     this.#candidate = next
     try {
       if (!isSameFile(file, next.fileNumbers)) throw new Busy(`${path} was replaced again`)

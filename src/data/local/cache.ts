@@ -122,12 +122,12 @@ export class Cache {
     const seriesQuery = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
     let today: Day | null = null
     let context: View | null = null
-    let done = 0
+    let tickersRead = 0
     for await (const viewOn of this.views(seriesQuery)) {
-      const ticker = tickers[done++]!
+      const ticker = tickers[tickersRead++]!
       today ??= await this.today()
       for (const field of fields) {
-        if (done === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
+        if (tickersRead === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
         const viewOrPromise = viewOn(field)
         // A whole market has ten thousand views per field: an `await` without need would take a part of the time.
         const view = viewOrPromise instanceof Promise ? await viewOrPromise : viewOrPromise

@@ -84,9 +84,8 @@ function nodeCheck(version: string, abi: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const detail = `${version}, ABI ${abi}`
   const works = (major === 22 && minor >= 14) || major >= 24
-  return works
-    ? okCheck('node', detail)
-    : failedCheck('node', `${detail}; bands needs 22.14, 24 or newer`, 'install Node 24')
+  if (works) return okCheck('node', detail)
+  return failedCheck('node', `${detail}; bands needs 22.14, 24 or newer`, 'install Node 24')
 }
 
 function sqliteCheck(): Check {

@@ -199,12 +199,16 @@ async function judgeByTests(
     const date = day === null ? null : formatDay(day)
     return { test: printCondition(test), subject: printSubject(test.subject), date, band, holds }
   })
+  // Instead of a warm-up, a condition has the bars before its first band.
   const { initialBar } = view.record!
-  const isBegun = initialBar >= 0 && initialBar < view.bars
+  const hasBegun = initialBar >= 0 && initialBar < view.bars
   const band = field.bands[bandsByBar(view.record!, view.bars)[t]!] ?? null
   const unknownTests = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
   return {
-    warm_up: { bars: isBegun ? initialBar : view.bars, first_date: isBegun ? formatDay(view.days[initialBar]!) : null },
+    warm_up: {
+      bars: hasBegun ? initialBar : view.bars,
+      first_date: hasBegun ? formatDay(view.days[initialBar]!) : null,
+    },
     rule: ruleInWords(field),
     readings: [],
     tests,

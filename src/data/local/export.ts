@@ -152,6 +152,7 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
   const { tier, fieldSet } = cache
   objectOf('filter', filter)
   const params = readParams(WHEN, withoutNulls({ when: filter.when, context_lag: filter.context_lag }), fieldSet)
+  // Throws for a lag without a condition that names a ticker.
   readLag({ field: '', ...params }, fieldSet)
   const { when: condition = null, context_lag: lag = 0 } = params
   // A condition without fields is itself exported as a field.

@@ -183,13 +183,8 @@ export function oddityLines(
     const ofKind = oddities.filter(oddity => oddity.kind === kind)
     const [first] = ofKind
     if (first === undefined) return []
-    return [
-      {
-        kind,
-        what: `${ODDITY_TITLES[kind]}: ${firstOf(ofKind.map(oddityWords), MAX_LISTED)}`,
-        mend: ODDITY_REMEDIES[kind](first),
-      },
-    ]
+    const what = `${ODDITY_TITLES[kind]}: ${firstOf(ofKind.map(oddityWords), MAX_LISTED)}`
+    return [{ kind, what, mend: ODDITY_REMEDIES[kind](first) }]
   })
 }
 

@@ -95,11 +95,11 @@ export class RecentScans {
     const version = await store.version()
     if (version !== this.#version) this.#cache.clear()
     this.#version = version
-    const name = `${timeframe} ${date}`
-    const states = this.#cache.get(name) ?? new ScanStates(store, timeframe, date, await tickers())
+    const key = `${timeframe} ${date}`
+    const states = this.#cache.get(key) ?? new ScanStates(store, timeframe, date, await tickers())
     // The map's order is the order of last use.
-    this.#cache.delete(name)
-    this.#cache.set(name, states)
+    this.#cache.delete(key)
+    this.#cache.set(key, states)
     for (const oldest of [...this.#cache.keys()].slice(0, -MAX_SCANS)) this.#cache.delete(oldest)
     return states
   }

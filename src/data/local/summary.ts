@@ -87,15 +87,15 @@ async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, da
 /** The chosen fields that can be read: no field that waits for an import, and no fundamentals for coins and funds. */
 async function readableFields(
   local: Local,
-  chosen: readonly string[],
+  wantedFields: readonly string[],
   assetClass: AssetClass | null,
 ): Promise<{ fields: string[]; omitted: { field: string; why: string }[] }> {
   const granted: GrantedFields = await local.granted()
   const hasFundamentals = assetClass !== 'crypto' && assetClass !== 'etf'
   const fields = granted.fields
-    .filter(({ name, needs }) => chosen.includes(name) && (hasFundamentals || needs === 'bars'))
+    .filter(({ name, needs }) => wantedFields.includes(name) && (hasFundamentals || needs === 'bars'))
     .map(({ name }) => name)
-  const omitted = granted.omitted.filter(({ field }) => hasFundamentals && chosen.includes(field))
+  const omitted = granted.omitted.filter(({ field }) => hasFundamentals && wantedFields.includes(field))
   return { fields, omitted }
 }
 

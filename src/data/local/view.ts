@@ -142,7 +142,7 @@ export function eventColumnsOf(view: View, indexes: Int32Array, showsStability =
   return columns
 }
 
-/** Returns after events, as known at the end of the view, with unrounded figures. */
+/** The outcomes after some events in each window, as known at the end of the view, with unrounded figures. */
 export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcomes[] {
   return outcomesAfterBars(
     view,
@@ -150,12 +150,12 @@ export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcome
   )
 }
 
-/** Returns after bars, in each window. */
+/** The outcomes after some bars in each window. */
 export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcomes[] {
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
 
-/** Returns after events, without unrounded figures. */
+/** The outcomes after some events in each window, without unrounded figures. */
 export function performancesAfter(view: View, indexes: Int32Array): WindowOutcomes[] {
   const bars = indexes.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), unrounded: null }))
@@ -163,7 +163,7 @@ export function performancesAfter(view: View, indexes: Int32Array): WindowOutcom
 
 type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
-/** Returns after bars over one window. */
+/** The outcomes after some bars over window `w`: whether it has ended, the performance band, return and percentile. */
 function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { close, ranks } = view.outcomes!
@@ -193,7 +193,7 @@ function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOut
   return { ...performanceColumns, unrounded }
 }
 
-/** Which windows had ended, and the performance bands of their returns. */
+/** For each of some bars, whether window `w` after it had ended (1 or 0), and the performance band of its return. */
 function performancesAt({ timeframe, bars, outcomes }: View, w: number, barIndexes: Int32Array) {
   // One buffer for both columns: a whole market has hundreds of thousands of them.
   const buffer = new Uint8Array(2 * barIndexes.length)

@@ -23,18 +23,13 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { ticker, field } = query
   const { view, context, when, today, plan, rangeStart } = await cache.find(query)
   const { first, last } = await cache.entry(ticker)
-  const current = periodAt(view, view.bars - 1)
+  const currentPeriod = periodAt(view, view.bars - 1)
   // A condition may be known although a field that it names is not.
-  const missing = isCondition(field) && current !== null ? null : await missingFactsOfField(cache, ticker, field)
+  const missing = isCondition(field) && currentPeriod !== null ? null : await missingFactsOfField(cache, ticker, field)
   if (missing !== null) return { code: 'no_facts', missing }
   if (first > today) return { code: 'not_begun', as_of: today }
-  if (current === null)
-    return {
-      code: 'no_band_yet',
-      bars: view.bars,
-      missing: await missingInput(cache, query, view.bars),
-      as_of: today,
-    }
+  if (currentPeriod === null)
+    return { code: 'no_band_yet', bars: view.bars, missing: await missingInput(cache, query, view.bars), as_of: today }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
   const after = query.after ?? Number.NEGATIVE_INFINITY
   const before = query.before ?? Number.POSITIVE_INFINITY
@@ -46,7 +41,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
   if (end < from) return { code: 'bars_end', last: end }
   if (first > to) return { code: 'bars_begin', firstOf: first }
-  return whyNoEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: current.band })
+  return whyNoEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: currentPeriod.band })
 }
 
 /** The data of a query whose dates have bars. */
@@ -113,8 +108,8 @@ async function missingInput(cache: Cache, { ticker, timeframe, field: name }: Hi
 }
 
 /**
- * Why a field can have no band, because a ticker has no facts; null if it can have one. A condition has the reason of
- * the first field in it that cannot.
+ * Why a field has no band of a ticker without facts; null if it uses none, or the ticker has some. A condition has the
+ * reason of the first such field in it.
  */
 async function missingFactsOfField(cache: Cache, ticker: string, field: string): Promise<Words | null> {
   const wanted = cache.field(field)

@@ -137,7 +137,7 @@ export function* growingBatches(tickers: readonly string[]): Generator<readonly 
 }
 
 /**
- * The date of the newest bar up to a day; null if there is none. The bars of tickers that go on after the day are read.
+ * The date of the newest bar up to a day; null if there is none. The bars of tickers with later ones are read.
  */
 export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
   let newest = Number.NEGATIVE_INFINITY
@@ -283,14 +283,14 @@ export interface RawTicker {
   chunks(timeframe: Timeframe, part: Part): readonly ChunkRow[]
 }
 
-/** All damages of a ticker's bars and series. @param derived the timeframes whose series must exist */
-export function tickerDamages(store: StoreLocation, raw: RawTicker, derived: readonly Timeframe[]): Damage[] {
+/** All damages of a ticker's bars and series. @param derivedTimeframes the timeframes whose series must exist */
+export function tickerDamages(store: StoreLocation, raw: RawTicker, derivedTimeframes: readonly Timeframe[]): Damage[] {
   const { entry } = raw
   const { ticker } = entry
   return [
     ...collectDamage(() => verifyEntry(store, entry)),
     ...partDamages(store, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
-    ...derived.flatMap(timeframe => seriesDamages(store, { ticker, timeframe }, raw)),
+    ...derivedTimeframes.flatMap(timeframe => seriesDamages(store, { ticker, timeframe }, raw)),
   ]
 }
 

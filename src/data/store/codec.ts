@@ -162,12 +162,12 @@ function decodeRanksByEnd(timeframe: Timeframe, chunks: readonly Buffer[]): Int3
   return ranksByEnd
 }
 
-/** Closes and ranks from their chunks. A rank moves to the bar on which its window begins. */
+/** Closes and ranks from their chunks. Ranks are stored at the bar on which their window ends, and come at its first. */
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
   const { windows } = TIMEFRAMES[timeframe]
   const bars = countBars(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
-  // Each array ends with the windows that are not complete yet.
+  // Without its first `window` bars, an array has the ranks by first bar. It ends with windows that are not complete yet.
   const ranksByEnd = windows.map(window => new Int32Array(bars + window).fill(NO_RANK, bars))
   fillColumns([close, ...ranksByEnd.map(column => column.subarray(0, bars))], chunks)
   return { close, ranks: windows.map((window, w) => ranksByEnd[w]!.subarray(window)) }

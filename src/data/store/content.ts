@@ -132,7 +132,7 @@ export function encodeChunkHashes(parts: readonly PartHashes[], others: Partial<
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
-/** The checksum of a chunk. @param stored as in `rowChecksum` */
+/** The checksum of a chunk. @param chunk its number @param columns its bytes @param stored as in `rowChecksum` */
 export function chunkHash(
   { ticker, timeframe }: SeriesName,
   part: Part,

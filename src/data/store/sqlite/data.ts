@@ -274,8 +274,8 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
 }
 
 /**
- * The date of the newest bar of all tickers; null without bars. If a ticker's row is damaged, its bars are read
- * instead.
+ * The date of the newest bar of all tickers; null without bars. The rows are read newest first, up to the first sound
+ * one. In place of a damaged row the bars are read.
  */
 function newestDay(db: Session): Day | null {
   let newest: Day | null = null

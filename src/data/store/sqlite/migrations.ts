@@ -205,18 +205,17 @@ export function firstDifference(db: Connection, file: string, connect: Connect):
 
 /** Whether a query gives the same rows in the same order in two databases. */
 function isSameResult(db: Connection, other: Connection, sql: string): boolean {
-  const [rows, otherRows] = [db, other].map(
-    connection => connection.prepare(sql).raw().iterate() as IterableIterator<Value[]>,
-  )
+  const rows = db.prepare(sql).raw().iterate() as IterableIterator<Value[]>
+  const otherRows = other.prepare(sql).raw().iterate() as IterableIterator<Value[]>
   try {
-    for (const row of rows!) {
-      const next = otherRows!.next()
+    for (const row of rows) {
+      const next = otherRows.next()
       if (next.done === true || !row.every((value, i) => isSameValue(value, next.value[i]!))) return false
     }
-    return otherRows!.next().done === true
+    return otherRows.next().done === true
   } finally {
-    rows!.return?.()
-    otherRows!.return?.()
+    rows.return?.()
+    otherRows.return?.()
   }
 }
 

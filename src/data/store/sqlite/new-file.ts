@@ -44,14 +44,14 @@ export class NewFile {
   /**
    * Gives the file its name; the session continues with it. Throws StorageError if it is not whole or the name is
    * taken, and then deletes it.
-   * @param verify the damages in it; after a failed write there may be some
+   * @param verify finds the damages in it; after a failed write there may be some
    */
   publish(verify: (db: Session) => readonly Damage[]): void {
     try {
       // A full disk can also prevent that a failed transaction is undone.
       const [damage] = verify(this.session)
       if (damage !== undefined) throw new Error(`a failed write could not be undone (${damage.what})`)
-      // Lasts; a connection without this journal in memory would need room on the disk.
+      // WAL stays on. It is switched on here, because this journal in memory needs no room on the disk.
       this.#db.pragma('journal_mode = WAL')
       this.#db.close()
       if (existsSync(`${this.#partial}-wal`)) throw new Error('it was not written whole')

@@ -259,11 +259,12 @@ function addMissingHashes(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRowsSql()}`)
   // One by one: a whole market does not fit into memory.
   for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) addHashesOfTicker(db, id)
-  const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
-  const update = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
+  const selectSheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')
+  const updateHash = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
   for (const id of db.prepare('SELECT rowid FROM facts').pluck().all() as number[]) {
-    const row = sheet.get(id) as Hashed<SheetRow>
-    update.run(row.hash === digest([Buffer.from(row.sheet)]) ? sheetHash(row) : NO_HASH, id)
+    const row = selectSheet.get(id) as Hashed<SheetRow>
+    const isSound = row.hash === digest([Buffer.from(row.sheet)])
+    updateHash.run(isSound ? sheetHash(row) : NO_HASH, id)
   }
 }
 

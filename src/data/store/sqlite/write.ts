@@ -16,7 +16,7 @@ import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
  * Replaces one ticker, but writes only the chunks that differ. If the record is a tail (earlier stored chunks stay), all
- * its chunks are written. Must be called inside a transaction.
+ * its chunks are written. Must be called inside a transaction. @param record may be packed already
  */
 export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
   const { entry, isTail, bars, daily, weekly } = 'isTail' in record ? record : pack(record)
