@@ -9,7 +9,7 @@ import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 /** An origin whose pages may ask; undefined: none. */
 type Cors = string | undefined
 
-/** The CORS headers of an answer. @param headers the other headers of the answer */
+/** The CORS headers of an answer. @param headers the other headers of the answer, names and values in turn */
 export function corsHeaders(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
   if (cors === undefined) return []
   if (request.headers.origin !== cors) return VARY_BY_ORIGIN
@@ -40,11 +40,4 @@ export function preflightHeaders(methods: readonly string[]): readonly string[] 
   ]
 }
 
-const READ_HEADERS = [
-  'Authorization',
-  'Content-Type',
-  'If-None-Match',
-  IDEMPOTENCY_KEY,
-  ERROR_SHAPE,
-  VENDORS_CLIENT,
-] as const
+const READ_HEADERS = ['Authorization', 'Content-Type', 'If-None-Match', IDEMPOTENCY_KEY, ERROR_SHAPE, VENDORS_CLIENT]

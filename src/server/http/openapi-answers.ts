@@ -107,8 +107,9 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
   return Object.fromEntries(objects)
 }
 
-/** The headers of every answer to a valid key, and those of every answer to a question. */
-export const KNOWN_KEY_HEADERS = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+/** The headers of every answer to a valid key, of those without an ETag, and of those to a question. */
+const KNOWN_KEY_HEADERS = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+export const UNTAGGED_HEADERS = ['Cache-Control', ...KNOWN_KEY_HEADERS]
 const ANSWER_HEADERS = ['ETag', AS_OF, DATA, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY_HEADERS]
 
 export const UNCHANGED: ResponseObject = {
@@ -116,14 +117,15 @@ export const UNCHANGED: ResponseObject = {
   headers: headerReferences(ANSWER_HEADERS),
 }
 
-/** The answer 200 to a question. @param schema its name */
-export function dataAnswer(
+/** An answer with a JSON body. @param schema its name */
+export function answerWithBody(
   description: string,
   schema: string,
   examples: Record<string, ExampleObject>,
+  headers: readonly string[] = ANSWER_HEADERS,
 ): ResponseObject {
   const content = { 'application/json': { schema: { ...schemaReference(schema) }, examples } }
-  return { description, headers: headerReferences(ANSWER_HEADERS), content }
+  return { description, headers: headerReferences(headers), content }
 }
 
 /** An answer with a status that is always the same word. @param moreProperties besides `status` */
@@ -244,9 +246,8 @@ export function errorReferences(...statuses: readonly (keyof typeof ERROR_ANSWER
 /** All errors with their examples, by name. */
 export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> {
   const answers: Record<string, ResponseObject> = {}
-  for (const { name, description, headers = KNOWN_KEY_HEADERS, examples } of Object.values<ErrorAnswer>(
-    ERROR_ANSWERS,
-  )) {
+  const errors = Object.values<ErrorAnswer>(ERROR_ANSWERS)
+  for (const { name, description, headers = KNOWN_KEY_HEADERS, examples } of errors) {
     const exampleObjects: Record<string, ExampleObject> = {}
     let errorType = ''
     for (const [exampleName, [summary, error]] of Object.entries(examples)) {
@@ -254,12 +255,7 @@ export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> 
       exampleObjects[exampleName] = { summary, value }
       errorType = error === 'internal' ? 'internal_error' : error.code
     }
-    const content = { schema: { ...schemaReference(schemaName(errorType)) }, examples: exampleObjects }
-    answers[name] = {
-      description,
-      headers: headerReferences(['Cache-Control', ...headers]),
-      content: { 'application/json': content },
-    }
+    answers[name] = answerWithBody(description, schemaName(errorType), exampleObjects, ['Cache-Control', ...headers])
   }
   return answers
 }

@@ -6,14 +6,7 @@ import { SUMMARY } from '../../core/params/summary.js'
 import { eventsCost, PLANS, SEARCH_COST, SUMMARY_COST } from '../../core/tiers.js'
 import { ACCOUNT_PATH, BARS_PATH, EVENTS_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
 import { accountPage } from './account.js'
-import {
-  dataAnswer,
-  EVENTS_EXAMPLES,
-  errorReferences,
-  headerReferences,
-  KNOWN_KEY_HEADERS,
-  schemaReference,
-} from './openapi-answers.js'
+import { answerWithBody, EVENTS_EXAMPLES, errorReferences, UNTAGGED_HEADERS } from './openapi-answers.js'
 import {
   COMMON_ERRORS,
   curlSample,
@@ -39,7 +32,7 @@ With \`field\` the events of that field: the body of \`${EVENTS_PATH}\`. With \`
 
 Costs ${counted(SUMMARY_COST, 'credit')}, with a context ${counted(eventsCost({ context: { ticker: '', field: '', band: '' } }), 'credit')}.`,
     parameters: queryParameters(SUMMARY, SUMMARY_PATH),
-    answer: dataAnswer('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
+    answer: answerWithBody('The state, the states, the events, or their numbers.', 'SummaryPage', SUMMARY_EXAMPLES),
     errors: [403, 404, 429],
     samples: [
       curlSample('AAPL now', path),
@@ -60,7 +53,7 @@ export function searchOperation(): Operation {
 
 A band column keeps the name that the question has. \`date\` needs ${tiersWith('context')}.`,
     parameters: queryParameters(SEARCH, SEARCH_PATH),
-    answer: dataAnswer('The results in the order asked for; none is an answer too.', 'SearchPage', {
+    answer: answerWithBody('The results in the order asked for; none is an answer too.', 'SearchPage', {
       overbought: {
         summary: 'The overbought ones, asked on Free with fields ticker, trend_direction and close',
         value: OVERBOUGHT,
@@ -79,7 +72,7 @@ export function barsOperation(): Operation {
     summary: 'Daily bars of one ticker, in pages',
     description: `The stored daily bars within the range of the tier. A page that is not the last one has a \`next_cursor\`: the same question with it as \`cursor\` gives the next page, and all pages together have each bar once. Costs a credit for each ${counted(BARS_PER_CREDIT, 'bar')}, and at least one.`,
     parameters: queryParameters(BARS, BARS_PATH),
-    answer: dataAnswer('The bars; none is an answer too.', 'BarsPage', {
+    answer: answerWithBody('The bars; none is an answer too.', 'BarsPage', {
       newest: { summary: 'The newest two bars of AAPL, asked on Pro', value: NEWEST },
     }),
     errors: [404, 429],
@@ -98,7 +91,7 @@ export function fieldsOperation(): Operation {
     description:
       'Each field has a short name, which events and scans take, and a long one. The paths of summaries and searches take both. Free.',
     parameters: [],
-    answer: dataAnswer('All fields, in the order of the specification.', 'FieldsPage', {
+    answer: answerWithBody('All fields, in the order of the specification.', 'FieldsPage', {
       fields: { summary: 'The fields', value: fieldsPage() },
     }),
     errors: [],
@@ -108,7 +101,8 @@ export function fieldsOperation(): Operation {
 
 export function accountOperation(): Operation {
   const caller = { name: 'research', tier: 'plus' } as const
-  const example = accountPage(caller, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
+  const page = accountPage(caller, PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_DAY)
+  const examples = { plus: { summary: 'An account on Plus', value: page } }
   return {
     operationId: 'showAccount',
     tags: ['service'],
@@ -117,16 +111,7 @@ export function accountOperation(): Operation {
     security: [{ bearer: [] }],
     parameters: REQUEST_HEADERS,
     responses: {
-      200: {
-        description: 'The account of the key.',
-        headers: headerReferences(['Cache-Control', ...KNOWN_KEY_HEADERS]),
-        content: {
-          'application/json': {
-            schema: { ...schemaReference('AccountPage') },
-            examples: { plus: { summary: 'An account on Plus', value: example } },
-          },
-        },
-      },
+      200: answerWithBody('The account of the key.', 'AccountPage', examples, UNTAGGED_HEADERS),
       ...errorReferences(...COMMON_ERRORS),
     },
     'x-codeSamples': [curlSample('The account', ACCOUNT_PATH)],

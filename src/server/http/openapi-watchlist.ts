@@ -3,7 +3,7 @@ import type { WatchlistChangesPage, WatchlistPage } from '../../core/model/pages
 import { MAX_WATCHED, WATCHLIST } from '../../core/params/pages.js'
 import { SUMMARY_COST } from '../../core/tiers.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
-import { dataAnswer, errorReferences, headerReferences, KNOWN_KEY_HEADERS, schemaReference } from './openapi-answers.js'
+import { answerWithBody, errorReferences, UNTAGGED_HEADERS } from './openapi-answers.js'
 import {
   COMMON_ERRORS,
   curlSample,
@@ -23,7 +23,7 @@ export function watchlistOperations(): Record<'get' | 'post' | 'delete', Operati
       summary: 'The state of each ticker on the watch list of the account',
       description: `The list belongs to the account, and all of its keys share it. Costs ${counted(SUMMARY_COST, 'credit')} for each ticker on the list, and at least one.`,
       parameters: queryParameters(WATCHLIST, WATCHLIST_PATH),
-      answer: dataAnswer('The states, in the order of the list.', 'WatchlistPage', {
+      answer: answerWithBody('The states, in the order of the list.', 'WatchlistPage', {
         none: { summary: 'An empty list', value: NONE },
       }),
       errors: [429],
@@ -49,7 +49,7 @@ export function watchlistChangesOperation(): Operation {
     summary: 'What changed on the watch list on the newest bar of each ticker',
     description: `Costs ${counted(SUMMARY_COST, 'credit')}, for any number of tickers.`,
     parameters: queryParameters(WATCHLIST, WATCHLIST_CHANGES_PATH),
-    answer: dataAnswer('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
+    answer: answerWithBody('The changes by ticker; none is an answer too.', 'WatchlistChangesPage', {
       one: { summary: 'AAPL and GSPC, asked on Free', value: CHANGED },
     }),
     errors: [429],
@@ -81,16 +81,12 @@ function changeOperation(operationId: string, summary: string, schema: string, e
       },
     },
     responses: {
-      200: {
-        description: 'The tickers that changed, and the number on the list.',
-        headers: headerReferences(['Cache-Control', ...KNOWN_KEY_HEADERS]),
-        content: {
-          'application/json': {
-            schema: { ...schemaReference(schema) },
-            examples: { two: { summary: 'Two tickers', value: example } },
-          },
-        },
-      },
+      200: answerWithBody(
+        'The tickers that changed, and the number on the list.',
+        schema,
+        { two: { summary: 'Two tickers', value: example } },
+        UNTAGGED_HEADERS,
+      ),
       ...errorReferences(...COMMON_ERRORS),
     },
   }

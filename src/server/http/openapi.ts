@@ -24,7 +24,7 @@ import {
 import { PAGES } from '../wire/page-schemas.js'
 import { wireSchemas } from '../wire/schemas.js'
 import {
-  dataAnswer,
+  answerWithBody,
   EVENTS_EXAMPLES,
   errorAnswers,
   errorReferences,
@@ -122,7 +122,7 @@ Events lie within the range of the tier, counted back from the day in \`${AS_OF}
 
 \`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
     parameters: queryParameters(EVENTS, EVENTS_PATH),
-    answer: dataAnswer('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
+    answer: answerWithBody('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
     errors: [403, 404, 429],
     samples: [
       curlSample('The last times AAPL became oversold', oversoldPath),
@@ -148,7 +148,11 @@ function oversoldOperation(): Operation {
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     parameters: queryParameters(OVERSOLD, OVERSOLD_PATH),
-    answer: dataAnswer('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
+    answer: answerWithBody(
+      'The matches in the order asked for; none is an answer too.',
+      'OversoldPage',
+      OVERSOLD_EXAMPLES,
+    ),
     errors: [403, 429],
     samples: [curlSample('Large stocks that are deeply oversold', largeStocksPath)],
   })

@@ -121,10 +121,8 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
     async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)
-      const body = JSON.stringify(page)
-      if (page.total_occurrences > 0) return { body, note: null }
-      const reason = await bands.whyEmpty(query)
-      return { body, note: reason && wordsAsText(emptyNote(reason, query).reason) }
+      const note = page.total_occurrences > 0 ? null : await noteWithoutEvents(bands, query)
+      return { body: JSON.stringify(page), note }
     },
     async isAnswerable(service, tier) {
       entitle(query, tier, BUILT_IN)
@@ -132,6 +130,12 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
       return (await service.bands(tier).known(tickers)).length === tickers.length
     },
   }
+}
+
+/** Why a query found no event, in a sentence; null if the source does not know. */
+export async function noteWithoutEvents(bands: Source, query: EventsQuery): Promise<string | null> {
+  const why = await bands.whyEmpty(query)
+  return why === null ? null : wordsAsText(emptyNote(why, query).reason)
 }
 
 /** Parses the query of a scan. The full answer has the highest limit, because a scan reads every ticker anyway. */

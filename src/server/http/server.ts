@@ -68,19 +68,13 @@ export interface RunningServer {
 export async function startServer(service: Service, options: ServerOptions): Promise<RunningServer> {
   const settings = settingsOf({ now: () => service.accounts.now(), ...options })
   const log = new Log(settings.log)
-  const metrics = new Metrics(settings.version, [
-    ...QUESTION_READERS.keys(),
-    ...LIST_QUESTIONS.keys(),
-    ACCOUNT_PATH,
-    ...OPEN_PATHS,
-  ])
+  const paths = [...QUESTION_READERS.keys(), ...LIST_QUESTIONS.keys(), ACCOUNT_PATH, ...OPEN_PATHS]
+  const metrics = new Metrics(settings.version, paths)
   const connections = new Connections(settings.limits, limit => metrics.crowded.inc({ limit }))
   const requests = new Requests(settings, metrics, log, connections)
   const questions = new Questions(service, settings, metrics)
-  const routes = new Map([
-    ...questionRoutes(questions),
-    ...openRoutes(() => questions.service, settings, metrics, requests),
-  ])
+  const withoutKey = openRoutes(() => questions.service, settings, metrics, requests)
+  const routes = new Map([...questionRoutes(questions), ...withoutKey])
   const server = createLimitedServer(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
     const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)

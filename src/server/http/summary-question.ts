@@ -1,14 +1,12 @@
-import { wordsAsText } from '../../core/errors.js'
 import { BUILT_IN } from '../../core/fields/index.js'
 import type { EventsQuery } from '../../core/model/event.js'
 import type { SnapshotQuery } from '../../core/model/pages.js'
-import type { Tier } from '../../core/model/terms.js'
 import { withPathTicker } from '../../core/params/pages.js'
 import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
-import { entitle, entitleAftermath, eventsCost, SUMMARY_COST } from '../../core/tiers.js'
+import { entitle, entitleAftermath, SUMMARY_COST } from '../../core/tiers.js'
 import { SUMMARY_PATH } from '../wire/format.js'
-import { eventsQuestion, type Question, questionKey, type Service, uncutQuestion } from './question.js'
+import { eventsQuestion, noteWithoutEvents, type Question, questionKey, uncutQuestion } from './question.js'
 
 /** Parses a query for the state of a ticker on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
@@ -35,29 +33,23 @@ function snapshotQuestion(query: SnapshotQuery): Question {
   }
 }
 
-/** The question for statistics of the events of a field. */
+/** The question for statistics of the events of a field: that for the events, with another answer and for fewer tiers. */
 function statsQuestion(query: EventsQuery): Question {
+  const question = eventsQuestion(`${SUMMARY_PATH} stats`, query)
   return {
-    credits: eventsCost(query),
-    ...uncutQuestion(questionKey(`${SUMMARY_PATH} stats`, query)),
+    ...question,
+    stamp: async () => null,
     async answer(service, tier) {
       const bands = service.bands(tier)
       const { statsPage } = await import('../../research/tally/tally.js')
       const page = await statsPage(bands, query)
-      const body = JSON.stringify(page)
-      if (page.total_occurrences > 0) return { body, note: null }
-      const reason = await bands.whyEmpty(query)
-      const { emptyNote } = await import('../../core/empty.js')
-      return { body, note: reason && wordsAsText(emptyNote(reason, query).reason) }
+      const note = page.total_occurrences > 0 ? null : await noteWithoutEvents(bands, query)
+      return { body: JSON.stringify(page), note }
     },
-    isAnswerable: (service, tier) => isAnswerable(service, tier, query),
+    async isAnswerable(service, tier) {
+      entitle(query, tier, BUILT_IN)
+      entitleAftermath(tier)
+      return question.isAnswerable(service, tier)
+    },
   }
-}
-
-/** Whether all tickers of the query are known. Throws TierRestricted. */
-async function isAnswerable(service: Service, tier: Tier, query: EventsQuery): Promise<boolean> {
-  entitle(query, tier, BUILT_IN)
-  entitleAftermath(tier)
-  const tickers = query.context === undefined ? [query.ticker] : [query.ticker, query.context.ticker]
-  return (await service.bands(tier).known(tickers)).length === tickers.length
 }

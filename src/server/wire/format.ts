@@ -13,15 +13,11 @@ type ErrorBody = Record<string, unknown>
 
 /** The body of an answer for an internal error; it shows only the number of the request. */
 export function internalErrorBody(requestId: string, shape: ErrorShape): ErrorBody {
-  return shapedBody(
-    'internal_error',
-    'The server failed; its log has the request id.',
-    { request_id: requestId },
-    shape,
-  )
+  const payload = { request_id: requestId }
+  return shapedBody('internal_error', 'The server failed; its log has the request id.', payload, shape)
 }
 
-/** The body of an error, flat or with all in one object `error`. @param payload more keys */
+/** The body of an error, flat or with all keys in one object `error`. @param payload more keys */
 function shapedBody(type: string, message: string, payload: ErrorBody, shape: ErrorShape): ErrorBody {
   return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
 }

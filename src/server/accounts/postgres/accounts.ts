@@ -152,9 +152,8 @@ export class PostgresAccounts implements Accounts {
   }
 
   async keys(account?: number): Promise<KeyEntry[]> {
-    const rows = await this.#db.query<KeyRow>(`${KEYS} WHERE $1::bigint IS NULL OR a.id = $1 ORDER BY k.made`, [
-      account ?? null,
-    ])
+    const sql = `${KEYS} WHERE $1::bigint IS NULL OR a.id = $1 ORDER BY k.made`
+    const rows = await this.#db.query<KeyRow>(sql, [account ?? null])
     return rows.map(keyFromRow)
   }
 
@@ -352,8 +351,7 @@ function isStorageFailure(error: unknown): error is Busy | ConfigError | Storage
 async function existingAccount({ query }: Queries, name: string): Promise<AccountRow> {
   const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [foldName(name)])
   if (row !== undefined) return row
-  const known = await query<{ name: string }>('SELECT name FROM bands_accounts.accounts')
-  const names = known.map(row => row.name)
+  const names = (await query<{ name: string }>('SELECT name FROM bands_accounts.accounts')).map(row => row.name)
   throw missingError('account', name, names)
 }
 
@@ -361,8 +359,8 @@ async function existingAccount({ query }: Queries, name: string): Promise<Accoun
 async function existingKey({ query }: Queries, identity: string): Promise<KeyRow> {
   const [row] = await query<KeyRow>(`${KEY_BY_IDENTITY} FOR UPDATE OF k`, [identity])
   if (row !== undefined) return row
-  const known = await query<{ identity: string }>('SELECT identity FROM bands_accounts.keys')
-  const identities = known.map(row => row.identity)
+  const keys = await query<{ identity: string }>('SELECT identity FROM bands_accounts.keys')
+  const identities = keys.map(row => row.identity)
   throw missingError('key', identity, identities)
 }
 
