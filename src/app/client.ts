@@ -43,9 +43,9 @@ import {
   CACHE_BYTES,
   namedConditions,
   type Opened,
-  openRemote as open,
   openCluster,
   openLocal,
+  openRemote as openServer,
   openTrials,
   readStatus,
   type WholeStatus,
@@ -74,19 +74,17 @@ abstract class Studies extends Pages {
   async study(params: StudyParams, options: ProgressOptions = {}): Promise<EventStudy & OwnFields> {
     const { parseStudy } = await import('../core/params/studies.js')
     const { eventStudy } = await import('../research/study/event-study.js')
-    const query = parseStudy(params, this.known)
-    return this.#ask(params, options, (market, hooks) => eventStudy(market, query, hooks))
+    const query = parseStudy(params, this.knownFields)
+    return this.#runStudy(params, options, (market, hooks) => eventStudy(market, query, hooks))
   }
 
   /** Trades events by rules. The answer has the trades, the equity, and statistics of both. */
   async backtest(params: BacktestParams, options: ProgressOptions = {}): Promise<Backtest & OwnFields> {
     const { parseBacktest } = await import('../core/params/backtest.js')
     const { backtest } = await import('../research/backtest/backtest.js')
-    const { strategy, run } = parseBacktest(
-      params,
-      await this.#strategyContext({ hasFile: 'strategy' in Object(params) }),
-    )
-    return this.#ask(params, options, (market, hooks) => backtest(market, strategy, run, hooks))
+    const context = await this.#strategyContext({ hasFile: 'strategy' in Object(params) })
+    const { strategy, run } = parseBacktest(params, context)
+    return this.#runStudy(params, options, (market, hooks) => backtest(market, strategy, run, hooks))
   }
 
   /** Trades every combination of some values, `vary: { hold: [5, 10, 20] }`, and tests whether the best of them is real. */
@@ -94,7 +92,7 @@ abstract class Studies extends Pages {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
     const query = parseGrid(params, await this.#strategyContext({ hasFile: 'strategy' in Object(params) }))
-    return this.#ask(params, options, (market, hooks) => grid(market, query, hooks))
+    return this.#runStudy(params, options, (market, hooks) => grid(market, query, hooks))
   }
 
   /** Compares strategies over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
@@ -102,15 +100,15 @@ abstract class Studies extends Pages {
     const { parseCompare } = await import('../core/params/grid.js')
     const { compare } = await import('../research/backtest/compare.js')
     const query = parseCompare(params, await this.#strategyContext({ hasFile: true }))
-    return this.#ask(params, options, (market, hooks) => compare(market, query, hooks))
+    return this.#runStudy(params, options, (market, hooks) => compare(market, query, hooks))
   }
 
   /** Tests every field, band and window at once. The p-values are corrected for the number of tests. */
   async sweep(params: SweepParams, options: ProgressOptions = {}): Promise<Sweep & OwnFields> {
     const { parseSweep } = await import('../core/params/studies.js')
     const { sweep } = await import('../research/sweep/sweep.js')
-    const query = parseSweep(params, this.known)
-    return this.#ask(params, options, (market, hooks) => sweep(market, query, hooks))
+    const query = parseSweep(params, this.knownFields)
+    return this.#runStudy(params, options, (market, hooks) => sweep(market, query, hooks))
   }
 
   /** Makes the same HTML page as `--report`. The page needs no other file. */
@@ -120,7 +118,7 @@ abstract class Studies extends Pages {
     const { reportOf } = await import('./report/report.js')
     const { command = '' } = options
     const about = { command, version: version(), source: this.source, as_of: found.as_of, tier: this.tier }
-    return reportOf(() => this.#prices(), found, about)
+    return reportOf(() => this.#pricedSource(), found, about)
   }
 
   override async close(): Promise<void> {
@@ -131,40 +129,40 @@ abstract class Studies extends Pages {
     }
   }
 
-  /** What the parser of a strategy has to know. @param hasFile a strategy file may mean all loaded tickers */
+  /** The data that a strategy's parser needs. @param hasFile adds all loaded tickers, which a strategy file may mean */
   async #strategyContext({ hasFile }: { hasFile: boolean }): Promise<BacktestContext> {
-    const parsing = { tier: this.tier, fields: this.known }
-    return hasFile ? { ...parsing, loaded: await (await this.#prices()).withBars() } : parsing
+    const parsing = { tier: this.tier, fields: this.knownFields }
+    return hasFile ? { ...parsing, loaded: await (await this.#pricedSource()).withBars() } : parsing
   }
 
-  /** Runs a question that needs prices, with its trials counted, and adds the definitions that it uses. */
-  async #ask<Found extends { warnings: string[] }>(
+  /** Runs a question that needs prices, counts its trials, and adds the definitions that it uses. */
+  async #runStudy<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
-    work: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
+    ask: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
     checkOptions('ways', options, { step: checkFunction })
-    const market = await this.#prices()
-    return this.withDefinitions(params, await this.#askWithTrialLog(trials => work(market, { ...options, trials })))
+    const market = await this.#pricedSource()
+    return this.withDefinitions(params, await this.#runWithTrialLog(trials => ask(market, { ...options, trials })))
   }
 
-  /** Tallies of a server are not counted, because a server's events need no local data. */
+  /** Runs a tally. Those of a server's events are not counted, because they need no local data. */
   protected withTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found> {
-    return this.isServer ? ask(null) : this.#askWithTrialLog(ask)
+    return this.isServer ? ask(null) : this.#runWithTrialLog(ask)
   }
 
   /** Runs a question with the trial log, which counts its trials. */
-  async #askWithTrialLog<Found extends { warnings: string[] }>(
+  async #runWithTrialLog<Found extends { warnings: string[] }>(
     ask: (trials: Trials | null) => Promise<Found>,
   ): Promise<Found> {
     const { withCountedTrials } = await import('../research/trials.js')
-    return withCountedTrials(await this.#ledger(), ask)
+    return withCountedTrials(await this.#openTrialLog(), ask)
   }
 
   /** The source with prices, opened once. A refusal is not cached, because a later call may succeed. */
-  #prices(): Promise<PricedSource> {
+  #pricedSource(): Promise<PricedSource> {
     this.#market ??= this.market()
     this.#market.catch(() => {
       this.#market = null
@@ -172,7 +170,8 @@ abstract class Studies extends Pages {
     return this.#market
   }
 
-  #ledger(): Promise<Trials | null> {
+  /** The trial log, opened once; null if trials are not counted. */
+  #openTrialLog(): Promise<Trials | null> {
     this.#trials ??= this.trials()
     this.#trials.catch(() => {
       this.#trials = null
@@ -184,7 +183,6 @@ abstract class Studies extends Pages {
 
   protected abstract readonly isServer: boolean
 
-  /** The trial log; null when trials are not counted. */
   protected abstract trials(): Promise<Trials | null>
 
   /** The tier of the answers; null: no limits, all loaded data count. */
@@ -252,6 +250,7 @@ export class RemoteClient extends Studies {
     }
   }
 
+  /** The server's events on the prices of the local database. Throws InvalidParameter or NotFound without prices. */
   protected async market(): Promise<PricedSource> {
     if (this.#bars === undefined)
       throw new InvalidParameter('bars is missing: a server gives events, not prices, and a study needs both.', {
@@ -259,6 +258,7 @@ export class RemoteClient extends Studies {
         allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
       })
     this.#prices ??= await openLocal({ ...this.#bars, cluster: await openCluster(this.#bars) })
+    // A missing database is opened as the bundled sample.
     if (this.#prices.sample)
       throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; import some first.`, [], {
         remedy: remedy('import', ['FILE']),
@@ -320,7 +320,7 @@ async function ownFields(fields: unknown): Promise<FieldSet> {
   return ownFieldSet(ownFieldsText('fields', fields), 'fields')
 }
 
-/** A list of definitions as a text that can be read as a file is: JSON is YAML. */
+/** The user's own fields as the text of a fields file, which is YAML: a list of definitions is written as JSON. */
 function ownFieldsText(param: string, fields: unknown): string {
   if (typeof fields === 'string') return fields
   const list = listOf(param, fields)
@@ -344,7 +344,7 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
 export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
   checkOptions('options', options, REMOTE_CHECKS)
   const { bars, ...others } = options
-  return new RemoteClient(await open({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
+  return new RemoteClient(await openServer({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
 }
 
 /** Only the kinds of values are checked here; an address, a key and numbers are read where they are used. */
@@ -393,7 +393,7 @@ export class BandsClient extends Studies {
 
   /** Explains why a bar has its band (default: the newest bar). */
   async explain(params: ExplainParams): Promise<Explanation & OwnFields> {
-    return this.withDefinitions(params, await explain(this.#local, parseExplain(params, this.known)))
+    return this.withDefinitions(params, await explain(this.#local, parseExplain(params, this.knownFields)))
   }
 
   /**
@@ -402,9 +402,9 @@ export class BandsClient extends Studies {
    */
   async screen(params: ScreenParams): Promise<Screen & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
-    const { as_of: day, ...asked } = parseScreen(others, this.known)
+    const { as_of: day, ...filter } = parseScreen(others, this.knownFields)
     const local = day === undefined ? this.#local : this.#local.on(day)
-    const query = { ...asked, tickers: await this.#tickersOrAll(tickers) }
+    const query = { ...filter, tickers: await this.#tickersOrAll(tickers) }
     return this.withDefinitions(params, await screen(local, query))
   }
 
@@ -414,13 +414,12 @@ export class BandsClient extends Studies {
    */
   async changes(params: ChangesParams = {}): Promise<Changes & OwnFields> {
     const { tickers, ...others } = objectOf('params', params)
-    const { since = (await this.#local.today()) - 1, ...query } = parseChanges(others, this.known)
+    const { since = (await this.#local.today()) - 1, ...query } = parseChanges(others, this.knownFields)
     if (since === 'last')
       throw new InvalidParameter('since takes a date here: only bands changes keeps the last answer.', {
         param: 'since',
       })
-    const chosen = await this.#tickersOrAll(tickers)
-    const { found } = await changes(this.#local, { ...query, since, tickers: chosen })
+    const { found } = await changes(this.#local, { ...query, since, tickers: await this.#tickersOrAll(tickers) })
     return this.withDefinitions(params, found)
   }
 
@@ -479,6 +478,7 @@ export class BandsClient extends Studies {
     return knownFacts(this.#local, readParams(FACTS, params))
   }
 
+  /** The tickers that a caller names; all that have bars if it names none. */
   async #tickersOrAll(tickers: unknown): Promise<readonly string[]> {
     const names = tickersOf(tickers ?? [])
     return names.length > 0 ? names : this.#local.withBars()

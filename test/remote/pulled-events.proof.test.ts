@@ -104,7 +104,7 @@ async function compare({ store, key, tier, searches, suits = () => true }: Compa
     if (!suits(query) || (await isHidden(key, query))) continue
     const [mine, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
     // Where it says what it cannot know, the server may.
-    if (offline.marks.some(mark => mark.includes('is not known'))) continue
+    if (offline.sourceNotes.some(mark => mark.includes('is not known'))) continue
     expect(mine, JSON.stringify(query)).toBe(theirs)
     seen.equal++
     seen.found += mine.includes('"date"') ? 1 : 0
@@ -298,7 +298,7 @@ describe('what pulled events do not cover', () => {
     )
     const hidden = events.filter(({ date }) => date <= start).length
     expect(hidden).toBeGreaterThan(10)
-    expect(caller.marks).toContain(
+    expect(caller.sourceNotes).toContain(
       `daily rsi_zone of SIM0002 was pulled from 2022-06-29 on: its band on ${hidden} dates before is not known.`,
     )
   })
@@ -312,7 +312,9 @@ describe('what pulled events do not cover', () => {
     const later = events.filter(({ date }) => date > '2024-03-01')
     expect(later.length).toBeGreaterThan(1)
     expect(events.every(({ date, context_band: band }) => (band === null) === date > '2024-03-01')).toBe(true)
-    expect(caller.marks.join()).toContain(`was pulled as of 2024-03-01: its band on ${later.length} dates after that`)
+    expect(caller.sourceNotes.join()).toContain(
+      `was pulled as of 2024-03-01: its band on ${later.length} dates after that`,
+    )
   })
 
   it('is the band of a context that did not change, which is said', async () => {
@@ -323,7 +325,7 @@ describe('what pulled events do not cover', () => {
     const caller = callerOf(store)
     const context = { ticker: 'SIM0002', field: 'rsi_zone', band: 'neutral' }
     expect((await caller.events({ ...WHOLE, context })).total_occurrences).toBe(0)
-    expect(caller.marks.join()).toMatch(
+    expect(caller.sourceNotes.join()).toMatch(
       /daily rsi_zone of SIM0002 has no change in the pulled data, so its band on \d+ dates is not known\./,
     )
   })
@@ -332,12 +334,12 @@ describe('what pulled events do not cover', () => {
     const store = emptyStore()
     await copyAll(serverOf(), ['SIM0001', 'SIM0002'], store)
     const caller = callerOf(store)
-    expect(caller.marks).toEqual([])
+    expect(caller.sourceNotes).toEqual([])
     await caller.events(WHOLE)
     await eventHistory(caller, RSI)
-    expect(caller.marks).toEqual([`SIM0001 rsi_zone: pulled from ${URL} on 2026-11-21, as of 2024-06-28`])
+    expect(caller.sourceNotes).toEqual([`SIM0001 rsi_zone: pulled from ${URL} on 2026-11-21, as of 2024-06-28`])
     await caller.events({ ...WHOLE, context: { ticker: 'SIM0002', field: 'macd_state', band: 'bullish' } })
-    expect(caller.marks[0]).toBe(
+    expect(caller.sourceNotes[0]).toBe(
       `SIM0001, SIM0002 rsi_zone, macd_state: pulled from ${URL} on 2026-11-21, as of 2024-06-28`,
     )
   })

@@ -1,4 +1,4 @@
-import { chainOf } from '../../src/app/remote/pages.js'
+import { joinPages } from '../../src/app/remote/pages.js'
 import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../src/core/model/event.js'
@@ -64,7 +64,7 @@ function inPages({ state, under_way, events, ...told }: Series): StoredPages {
 function withoutPages(series: StoredPages): Series {
   const { ticker, timeframe, field, url, kept, coming } = series
   const told = (pages: readonly StoredPage[]): Told => {
-    const { pulled_at, as_of, query_range, total_occurrences, events } = chainOf(pages)!
+    const { pulled_at, as_of, query_range, total_occurrences, events } = joinPages(pages)!
     return { pulled_at, as_of, query_range, total_occurrences, etag: pages[0]!.etag, events }
   }
   const state = kept.length === 0 ? 'partial' : haveGaps(kept) ? 'mixed' : 'complete'

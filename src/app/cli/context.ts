@@ -328,8 +328,7 @@ export class Context {
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeEnd()
-    // Which answers are from pulled events, and of when.
-    for (const note of this.opened?.bands.marks ?? []) await this.notice(note)
+    for (const note of this.opened?.bands.sourceNotes ?? []) await this.notice(note)
     if (this.#hasShown && this.format !== 'json')
       for (const [name, condition] of this.#usedConditions) await this.notice(`@${name} is ${condition}`)
     if (this.usedRemote === null || !this.#hasShown) return

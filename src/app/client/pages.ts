@@ -36,14 +36,15 @@ export abstract class Pages extends Questions {
   protected abstract get pages(): TickerAnswers
 }
 
-/** The pages of the database here. */
+/** The answers of the database here. A summary is of days, of a field's events, or of their outcomes in numbers. */
 export function pagesOf(local: Local): TickerAnswers {
   return {
     async summary(params) {
-      const read = parseSummary(params)
-      if (read.of === 'snapshot') return (await import('../../data/local/summary.js')).tickerSummary(local, read.query)
-      if (!read.stats) return local.events(read.query)
-      return (await import('../../research/tally/tally.js')).statsPage(local, read.query)
+      const summary = parseSummary(params)
+      if (summary.of === 'snapshot')
+        return (await import('../../data/local/summary.js')).tickerSummary(local, summary.query)
+      if (!summary.stats) return local.events(summary.query)
+      return (await import('../../research/tally/tally.js')).statsPage(local, summary.query)
     },
     async search(params) {
       return (await import('../../data/local/search.js')).search(local, parseSearch(params))

@@ -50,11 +50,11 @@ export interface Noted extends OwnFields {
  */
 export abstract class Questions {
   readonly #bands: Source
-  protected readonly known: FieldSet
+  protected readonly knownFields: FieldSet
 
-  constructor(bands: Source, known: FieldSet) {
+  constructor(bands: Source, knownFields: FieldSet) {
     this.#bands = bands
-    this.known = known
+    this.knownFields = knownFields
   }
 
   /**
@@ -62,7 +62,7 @@ export abstract class Questions {
    * defaults to 10. A database without a tier takes any number, or `all`.
    */
   async events(params: EventsParams): Promise<EventsPage & Noted> {
-    const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
+    const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
     const page = await this.#bands.events(query)
     const notes = page.total_occurrences > 0 ? [] : await this.#whyNoEvents(query)
     return this.withDefinitions(params, { ...page, notes })
@@ -73,7 +73,7 @@ export abstract class Questions {
    * ticker. A database adds raw returns and percentiles.
    */
   async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
-    const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.known)
+    const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
     const found = await poolEvents(this.#bands, query)
     const { notes } = await this.#addEmptyNote(query, { ...found, events: found.total_occurrences })
     return this.withDefinitions(params, { ...found, notes })
@@ -90,7 +90,7 @@ export abstract class Questions {
 
   /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
   async history(params: HistoryParams): Promise<EventHistory & Noted> {
-    const query = parseHistory(params, this.known)
+    const query = parseHistory(params, this.knownFields)
     const history = await eventHistory(this.#bands, query)
     const notes = history.events.length > 0 ? [] : await this.#whyNoEvents(query)
     return this.withDefinitions(params, { ...history, notes })
@@ -102,7 +102,7 @@ export abstract class Questions {
    */
   async tally(params: PoolParams & ParamsOf<typeof TALLY>): Promise<Tally & Noted> {
     const written = objectOf('params', params)
-    const pool = parsePool(paramsNotInTable(TALLY, written), this.known)
+    const pool = parsePool(paramsNotInTable(TALLY, written), this.knownFields)
     const query = { ...pool, ...tallyOptions(written, pool.timeframe) }
     const found = await this.withTrialLog(trials => tally(this.#bands, query, { trials }))
     return this.withDefinitions(params, await this.#addEmptyNote(pool, found))
@@ -115,7 +115,7 @@ export abstract class Questions {
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
-    const pool = parseTransitions(params, this.known)
+    const pool = parseTransitions(params, this.knownFields)
     return this.withDefinitions(params, await this.#addEmptyNote(pool, await transitionsOf(this.#bands, pool)))
   }
 
@@ -124,22 +124,25 @@ export abstract class Questions {
    * lists the fields that wait for an import.
    */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
-    const { tickers, field: fields, timeframe, ...filter } = readParams(NOW, params, this.known)
-    const chosen = await fieldsFor(this.#bands, tickers.length === 0 ? [] : fields, { ticker: tickers[0], timeframe })
-    const skip = fields === undefined ? await this.#bands.missing?.() : undefined
-    const query = { tickers, ...chosen, timeframe, skip, ...filter }
+    const { tickers, field: named, timeframe, ...filter } = readParams(NOW, params, this.knownFields)
+    const wanted = tickers.length === 0 ? [] : named
+    const { fields, omitted } = await fieldsFor(this.#bands, wanted, { ticker: tickers[0], timeframe })
+    // Fields that the caller did not name are skipped where they are missing.
+    const skip = named === undefined ? await this.#bands.missing?.() : undefined
+    const query = { tickers, fields, omitted, timeframe, skip, ...filter }
     return this.withDefinitions(params, await now(this.#bands, query))
   }
 
   /** All known fields with their tiers and bands: the built-in ones, then the user's own. */
   fields(): readonly AnyField[] {
-    return this.known.all
+    return this.knownFields.all
   }
 
   /** The conditions that the user has named (`bands conditions`), by name. */
   conditions(): Record<string, string> {
-    const { names = [], named = () => '' } = this.known.conditions ?? {}
-    return Object.fromEntries(names.map(name => [name, named(name) ?? '']))
+    const { conditions } = this.knownFields
+    const names = conditions?.names ?? []
+    return Object.fromEntries(names.map(name => [name, conditions?.named(name) ?? '']))
   }
 
   async close(): Promise<void> {
@@ -149,9 +152,9 @@ export abstract class Questions {
   /** Adds the hashes of the user's own fields that an answer uses, and the named conditions of its question. */
   protected withDefinitions<Answer extends object>(params: object, answer: Answer): Answer & OwnFields {
     const definitions: OwnFields = {}
-    const ownFields = definitionsIn(answer, this.known)
+    const ownFields = definitionsIn(answer, this.knownFields)
     if (ownFields !== null) definitions.own_fields = ownFields
-    const conditions = conditionsOf(params, this.known)
+    const conditions = conditionsOf(params, this.knownFields)
     if (conditions !== null) definitions.named_conditions = conditions
     return { ...answer, ...definitions }
   }
@@ -159,21 +162,20 @@ export abstract class Questions {
   /** Whether the limits of the specification apply: at a tier, and at a server. */
   protected abstract get withholds(): boolean
 
-  /** Adds to an answer without an event a note with the reason. */
+  /** Adds notes to an answer. If it has no event, they give the reason. */
   async #addEmptyNote<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
     { tickers: _tickers, ...query }: PoolQuery,
     found: Found,
   ): Promise<Found & Noted> {
-    const [ticker, second] = found.tickers
-    const { notes = [] } = found
+    const { tickers, notes = [] } = found
     if (found.events > 0) return { ...found, notes }
-    if (second === undefined)
-      return { ...found, notes: [...notes, ...(await this.#whyNoEvents({ ...query, ticker: ticker! }))] }
+    if (tickers.length <= 1)
+      return { ...found, notes: [...notes, ...(await this.#whyNoEvents({ ...query, ticker: tickers[0]! }))] }
     const { emptyPoolNote } = await import('../../core/empty.js')
-    return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(found.tickers))] }
+    return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(tickers))] }
   }
 
-  /** The reason why a question about one ticker has no event, and advice; empty if the source gives none. */
+  /** Sentences: why a question about one ticker has no event, and advice. Empty if the source gives no reason. */
   async #whyNoEvents(query: HistoryQuery): Promise<string[]> {
     const why = await this.#bands.whyEmpty(query)
     if (why === null) return []
@@ -191,23 +193,24 @@ export interface OwnFields {
   named_conditions?: Record<string, string>
 }
 
-/** The keys of an answer that name a field, or a condition instead. */
-const KEYS_WITH_FIELDS = ['field', 'when']
+/** The keys of an answer whose texts are names of fields, or conditions. */
+const KEYS_WITH_FIELDS = ['field', 'fields', 'when']
 
-/** The definitions of the fields that an answer names, and of the fields that those use; null if there are none. */
+/** The hashes of the user's own fields that an answer names, and that these use, by name; null if there are none. */
 function definitionsIn(answer: object, fields: FieldSet): Record<string, string> | null {
-  if (fields.all.every(({ hash }) => hash === undefined)) return null
+  const hasOwnFields = fields.all.some(({ hash }) => hash !== undefined)
+  if (!hasOwnFields) return null
   const used = new Map<string, string>()
   for (const name of fieldNamesIn(answer)) addDefinition(used, name, fields)
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 
-/** Each named condition that a question uses, itself or by another condition: its text by its name; null if none. */
+/** The texts of the named conditions that a question uses, itself or by another condition, by name; null if none. */
 function conditionsOf(params: object, { conditions }: FieldSet): Record<string, string> | null {
   const used = new Map<string, string>()
-  // Adds the conditions that a text names, itself or in the text of another one, or that a part of an object names.
+  // Adds the conditions that a text names, or the texts in an object.
   const walk = (value: unknown): void => {
-    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) walk(part)
+    if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) walk(inner)
     if (typeof value !== 'string') return
     for (const name of conditionsIn(value)) {
       const text = used.has(name) ? undefined : conditions?.named(name)
@@ -220,18 +223,12 @@ function conditionsOf(params: object, { conditions }: FieldSet): Record<string, 
   return used.size === 0 ? null : Object.fromEntries(used)
 }
 
-/** Adds the hash of a field's definition to `used`, by its name, and those of the fields that it uses. */
+/** Adds the hash of a field's definition to `used`, by its name, and the hashes of the fields that its rules name. */
 function addDefinition(used: Map<string, string>, name: string, fields: FieldSet): void {
   const field = fieldByName(name, fields)
   if (field === undefined || used.has(name)) return
   if (field.hash !== undefined) used.set(name, field.hash)
   if (isRuled(field)) for (const subject of field.subjects) addDefinition(used, subject.field, fields)
-}
-
-/** Adds the field that a ranking names; an expression names none. */
-function addRankedField(names: Set<string>, rank: string): void {
-  const { of } = readRank(rank)
-  if (of.is === 'field') names.add(of.field)
 }
 
 /** The names of all fields and conditions in a document, each once. */
@@ -240,8 +237,10 @@ function fieldNamesIn(document: object): Set<string> {
   // Adds the names in a value, by the key that it is stored under; items of a list have the key of the list.
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
-      if (KEYS_WITH_FIELDS.includes(key) || key === 'fields') names.add(value)
-      else if (key === 'rank') addRankedField(names, value)
+      if (KEYS_WITH_FIELDS.includes(key)) names.add(value)
+      // A ranking is by a field or by an expression.
+      const ranked = key === 'rank' ? readRank(value).of : null
+      if (ranked?.is === 'field') names.add(ranked.field)
     } else if (Array.isArray(value)) for (const item of value) walk(item, key)
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) walk(inner, name)

@@ -104,14 +104,14 @@ export class Vendor {
       name.toLowerCase(),
       this.#fillPlaceholders(text),
     ])
-    const { tried, wait } = await getter.get(url, {
+    const { outcome, wait } = await getter.get(url, {
       headers: { ...headers, ...Object.fromEntries(vendorHeaders) },
       waitForTurn: () => this.#waitForTurn(),
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
       timeoutMs,
     })
-    return this.#pageOrError(tried, wait, key)
+    return this.#pageOrError(outcome, wait, key)
   }
 
   /** Waits until the pace allows a call, and counts it. */
@@ -124,12 +124,12 @@ export class Vendor {
   }
 
   /** The page of a call; null if the vendor does not know the ticker. Throws Unauthorized, RateLimited, Upstream. */
-  #pageOrError(tried: Attempt, wait: Wait | null, key: string): Page | null {
+  #pageOrError(outcome: Attempt, wait: Wait | null, key: string): Page | null {
     const { host } = this
     const { key_url: keyUrl, needs, name } = this.provider
-    if ('failure' in tried) throw new Upstream(this.withoutKey(`${host} ${tried.failure.what}.`), host)
-    const { status, text } = tried
-    if (status === 200) return tried
+    if ('failure' in outcome) throw new Upstream(this.withoutKey(`${host} ${outcome.failure.what}.`), host)
+    const { status, text } = outcome
+    if (status === 200) return outcome
     if (status === 404) return null
     const refusal = refusalMessage(text)
     const refusalText = refusal === '' ? '' : `: ${this.withoutKey(refusal)}`

@@ -21,15 +21,12 @@ import { PLANS } from '../../core/tiers.js'
 import type { CreditHeaders } from '../../server/wire/format.js'
 import { type AnySchema, EVENTS_PAGE, OVERSOLD_PAGE } from '../../server/wire/schemas.js'
 
-interface AnswerSource {
+export interface Answer {
   /** The server, as sentences name it. */
   base: string
   url: string
   /** Makes a text of the server safe to repeat. */
   repeat(text: string): string
-}
-
-export interface Answer extends AnswerSource {
   status: number
   headers: Headers
   /** The body as a document; undefined where it is not one, or could not be read. */
@@ -44,7 +41,7 @@ function statusText(status: number): string {
 }
 
 /**
- * Parses a body that must declare itself as JSON.
+ * Parses a body whose headers must declare it as JSON. Returns a fault in words for any other body.
  * @param toShow whether its texts are shown unchanged: then one with control characters of a terminal is a fault
  */
 export function readDocument(
@@ -58,11 +55,10 @@ export function readDocument(
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return { document: JSON.parse(text, toShow ? refuseControlCharacters : undefined) as unknown, fault: null }
   } catch (error) {
-    const what = bytes.length === 0 ? 'nothing' : 'something that is not JSON'
-    return {
-      document: undefined,
-      fault: `answered ${error instanceof HasControlCharacters ? 'with control characters' : what}`,
-    }
+    let contents = 'something that is not JSON'
+    if (error instanceof HasControlCharacters) contents = 'with control characters'
+    else if (bytes.length === 0) contents = 'nothing'
+    return { document: undefined, fault: `answered ${contents}` }
   }
 }
 
@@ -87,8 +83,8 @@ function refuseControlCharacters(key: string, value: unknown): unknown {
 const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
- * The error that the local engine would throw. The body of the answer decides, in either of its two shapes, else the
- * status. An error that no query can cause becomes Upstream.
+ * The error that the local engine would throw instead of this answer. The type in the body decides, otherwise the status.
+ * An error that no query can cause becomes Upstream.
  * @param retryAt UTC; null if the server does not say
  */
 export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsError {
@@ -132,7 +128,7 @@ class ErrorBody {
   readonly #repeat: (text: string) => string
 
   constructor(document: unknown, repeat: (text: string) => string) {
-    this.#members = bodyOf(document)
+    this.#members = errorMembers(document)
     this.#repeat = repeat
   }
 
@@ -148,6 +144,7 @@ class ErrorBody {
     return typeof value === 'string' ? value : ''
   }
 
+  /** The texts in a member that is a list, at most MAX_LIST_LENGTH; empty if there is none. */
   texts(name: string): string[] {
     const value = this.#members[name]
     if (!Array.isArray(value)) return []
@@ -157,8 +154,11 @@ class ErrorBody {
 
 const MAX_LIST_LENGTH = 100
 
-/** The members of an error's body, flat or in `error`, with the type of the error as `type`. Empty for no object. */
-export function bodyOf(document: unknown): Record<string, unknown> {
+/**
+ * The members of an error's body, with the type of the error as `type`. The body has one of two shapes:
+ * `{ error: TYPE, … }` or `{ error: { type: TYPE, … } }`. Empty for a body that is no object.
+ */
+export function errorMembers(document: unknown): Record<string, unknown> {
   if (!isMapping(document)) return {}
   const { error } = document
   return isMapping(error) ? error : { ...document, type: error }
@@ -191,8 +191,8 @@ function unexpectedText({ status, headers, fault }: Answer, body: ErrorBody): st
   }
   const answered = `answered ${statusText(status)}`
   const message = body.text('message')
-  const request = body.text('request_id')
-  if (message !== '') return withPeriod(`${answered}: ${message}${request === '' ? '' : ` (request ${request})`}`)
+  const requestId = body.text('request_id')
+  if (message !== '') return withPeriod(`${answered}: ${message}${requestId === '' ? '' : ` (request ${requestId})`}`)
   if (status === 404) return `${answered}; is the address right?`
   return withPeriod(fault === null ? answered : `${answered}; it ${fault}`)
 }
@@ -292,7 +292,6 @@ export function utcMoment(text: unknown): string | null {
  * The page of events in an answer, unchanged and with any unknown keys. Throws Upstream with the fault in one sentence if
  * it does not have the schema, or is not an answer to the query.
  */
-
 export function eventsPageOf(answer: Answer, query: EventsQuery): EventsPage {
   refuseFaultyAnswer(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)
   const page = answer.document as EventsPage
@@ -309,25 +308,21 @@ export function oversoldPageOf(answer: Answer, query: OversoldQuery): OversoldPa
 }
 
 /** The document of an answer, checked only against a schema. @param what names it in the error */
-export function pageOfSchema(answer: Answer, schema: Schema, what: string): unknown {
+export function pageOfSchema(answer: Answer, schema: AnySchema, what: string): unknown {
   refuseFaultyAnswer(shapeFault(schema, answer.document), what, answer)
   return answer.document
 }
 
 /** Throws Upstream if there is a fault. @param what the answer should have been, in words */
-function refuseFaultyAnswer(
-  fault: string | null,
-  what: string,
-  { base, url, repeat: safeToRepeat }: AnswerSource,
-): void {
+function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: Answer): void {
   if (fault === null) return
-  throw new Upstream(safeToRepeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
+  throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
 /** The first difference between a page and its query, in words; null if there is none. */
 function pageFault(page: EventsPage, query: EventsQuery): string | null {
   for (const name of ['ticker', 'field', 'timeframe'] as const)
-    if (page[name] !== query[name]) return `${name} is ${quotedValue(page[name])}, not ${query[name]}`
+    if (page[name] !== query[name]) return `${name} is ${JSON.stringify(page[name])}, not ${query[name]}`
   const { events, total_occurrences: total, context } = page
   if (events.length > query.limit) return `it has ${events.length} events, more than ${query.limit}`
   if (events.length !== Math.min(total, query.limit)) return `it has ${events.length} events of ${total}`
@@ -336,36 +331,36 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
   if (context === undefined) return 'context is missing'
   for (const name of ['ticker', 'field', 'band'] as const)
     if (context[name] !== query.context[name])
-      return `context.${name} is ${quotedValue(context[name])}, not ${query.context[name]}`
+      return `context.${name} is ${JSON.stringify(context[name])}, not ${query.context[name]}`
   return null
 }
 
-/** The first event that is not within the query or not older than the one before it; null if there is none. */
+/** The first event that is not within the query or not older than the one before it, in words; null if there is none. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
   let previousDate = dateOf(before)
   const oldestDate = dateOf(after)
   for (const [i, event] of events.entries()) {
-    const place = `events[${i}]`
-    // Dates of this form sort as they follow each other.
+    const path = `events[${i}]`
+    // Dates such as 2026-03-24 sort as texts.
     if (previousDate !== null && event.date >= previousDate)
-      return `${place}.date is ${event.date}, not before ${previousDate}`
-    if (oldestDate !== null && event.date <= oldestDate)
-      return `${place}.date is ${event.date}, not after ${oldestDate}`
+      return `${path}.date is ${event.date}, not before ${previousDate}`
+    if (oldestDate !== null && event.date <= oldestDate) return `${path}.date is ${event.date}, not after ${oldestDate}`
     if (bands !== undefined && !bands.includes(event.band))
-      return `${place}.band is ${quotedValue(event.band)}, not ${bands.join(' or ')}`
-    if (event.band === event.prev_band) return `${place}.prev_band is the band that was entered`
+      return `${path}.band is ${JSON.stringify(event.band)}, not ${bands.join(' or ')}`
+    if (event.band === event.prev_band) return `${path}.prev_band is the band that was entered`
     previousDate = event.date
   }
   return null
 }
 
 /** The first fault of a scan, in words; null if there is none. */
-function scanFault({ matches, match_count: count, total_scanned: scanned }: OversoldPage, query: OversoldQuery) {
+function scanFault(page: OversoldPage, query: OversoldQuery): string | null {
+  const { matches, match_count: count, total_scanned: scanned } = page
   if (matches.length !== Math.min(count, query.limit)) return `it has ${matches.length} matches of ${count}`
   if (count > scanned) return `${count} of ${scanned} match`
   const tickers = new Set<string>()
   for (const [i, { ticker, rsi_zone }] of matches.entries()) {
-    if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${quotedValue(ticker)}`
+    if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${JSON.stringify(ticker)}`
     if (tickers.has(ticker)) return `${ticker} is there twice`
     if (query.min_severity === 'deep_oversold' && rsi_zone !== query.min_severity)
       return `matches[${i}].rsi_zone is ${rsi_zone}`
@@ -374,29 +369,25 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
   return null
 }
 
-type Schema = AnySchema
-type Issue = NonNullable<ReturnType<Schema['safeParse']>['error']>['issues'][number]
+type Issue = NonNullable<ReturnType<AnySchema['safeParse']>['error']>['issues'][number]
 
-/** The first mismatch with the schema, and its position; null if there is none. */
-function shapeFault(schema: Schema, document: unknown): string | null {
-  const [issue] = schema.safeParse(document).error?.issues ?? []
+/** The first mismatch with the schema and its path, such as `events[0].date is not a calendar date`; null if there is none. */
+function shapeFault(schema: AnySchema, document: unknown): string | null {
+  const issue = schema.safeParse(document).error?.issues[0]
   if (issue === undefined) return null
-  const place = issue.path.reduce<string>((text, key) => {
-    if (typeof key === 'number') return `${text}[${key}]`
-    return text === '' ? String(key) : `${text}.${String(key)}`
-  }, '')
-  return `${place === '' ? 'it' : place} ${issueText(issue)}`
+  let path = ''
+  for (const key of issue.path) {
+    if (typeof key === 'number') path += `[${key}]`
+    else path += path === '' ? String(key) : `.${String(key)}`
+  }
+  return `${path === '' ? 'it' : path} ${issueText(issue)}`
 }
 
-/** The fault that zod reports, as the end of a sentence that begins with its place. */
+/** The fault that zod reports, as the end of a sentence that begins with its path. */
 function issueText(issue: Issue): string {
   if (issue.path.at(-1) === 'date') return 'is not a calendar date'
   if (issue.code === 'invalid_type')
     return `is missing or no ${issue.expected === 'record' ? 'object' : issue.expected}`
   if (issue.code === 'invalid_value') return `is none of ${issue.values.join(', ')}`
   return `is not as it should be (${issue.message})`
-}
-
-function quotedValue(value: string): string {
-  return JSON.stringify(value)
 }

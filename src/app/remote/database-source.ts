@@ -131,8 +131,8 @@ export class DatabaseSource implements Source {
   }
 
   /**
-   * Whether a series of a pulled ticker is missing or incomplete. For queries about all tickers. A series that the user
-   * named is queried, and its error says what to do.
+   * Returns a test whether a series of a pulled ticker is missing or incomplete, so that queries about all tickers can
+   * skip it. A series that the user named is queried, and its error says what to do.
    */
   async missing(): Promise<(key: SeriesKey) => boolean> {
     const entries = await this.#parts.pages.entries()
@@ -142,8 +142,8 @@ export class DatabaseSource implements Source {
   }
 
   /** Notes about the answers so far: which were pulled, from where and when. */
-  get marks(): readonly string[] {
-    return this.#pulledEvents?.marks ?? []
+  get sourceNotes(): readonly string[] {
+    return this.#pulledEvents?.sourceNotes ?? []
   }
 
   close(): Promise<void> {
@@ -163,9 +163,9 @@ export class DatabaseSource implements Source {
     const { local, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {
-      const [withBars, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
-      const isSplit = (await pages.has(pulled)) && (await hasBars(withBars))
-      if (isSplit) throw splitContextError(withBars, pulled, context.ticker)
+      const pulled = isPulled ? ticker : context.ticker
+      const other = isPulled ? context.ticker : ticker
+      if ((await pages.has(pulled)) && (await hasBars(other))) throw splitContextError(other, pulled, context.ticker)
     }
     if (!isPulled) return local
     this.#pulledEvents ??= await this.#parts.openPulled()
@@ -173,7 +173,7 @@ export class DatabaseSource implements Source {
   }
 }
 
-/** The error where one of ticker and context has bars here and the other was pulled. */
+/** The error if one of a ticker and its context has bars here and the other was pulled. @param value the context's ticker */
 function splitContextError(withBars: string, pulled: string, value: string): InvalidParameter {
   const message = `${withBars} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
   return wrong('context_ticker', message, { value })
@@ -181,12 +181,12 @@ function splitContextError(withBars: string, pulled: string, value: string): Inv
 
 /** All pulled series of one ticker; its source and dates are those of the series that was pulled first. */
 function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
-  const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
+  const first = entries.reduce((earliest, entry) => (entry.pulled_at < earliest.pulled_at ? entry : earliest))
   return {
-    ticker,
-    source: url,
-    pulled_at,
-    as_of,
+    ticker: first.ticker,
+    source: first.url,
+    pulled_at: first.pulled_at,
+    as_of: first.as_of,
     events: entries.reduce((sum, entry) => sum + entry.events, 0),
     unfinished: entries.filter(entry => entry.state !== 'complete').length,
     series: entries.map(({ timeframe, field, state, query_range, events, pulled_at, as_of }) => {

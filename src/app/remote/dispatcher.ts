@@ -33,19 +33,19 @@ export function connectionsTo({ loopback }: Address, env: NodeJS.ProcessEnv): Co
 class Sockets {
   readonly connect: buildConnector.connector = (options, callback) => {
     // Each has its own signal: listeners of a shared one would pile up.
-    const opening = new AbortController()
-    this.#abortersOfOpen.add(opening)
-    buildConnector({ timeout: CONNECT_TIMEOUT_MS, signal: opening.signal })(options, (...made) => {
-      const [failure, socket] = made
-      if (failure === null) socket.once('close', () => this.#abortersOfOpen.delete(opening))
-      else this.#abortersOfOpen.delete(opening)
-      callback(...made)
+    const aborter = new AbortController()
+    this.#aborters.add(aborter)
+    buildConnector({ timeout: CONNECT_TIMEOUT_MS, signal: aborter.signal })(options, (...result) => {
+      const [failure, socket] = result
+      if (failure === null) socket.once('close', () => this.#aborters.delete(aborter))
+      else this.#aborters.delete(aborter)
+      callback(...result)
     })
   }
-  readonly #abortersOfOpen = new Set<AbortController>()
+  readonly #aborters = new Set<AbortController>()
 
   end(): void {
-    for (const ending of this.#abortersOfOpen) ending.abort()
+    for (const aborter of this.#aborters) aborter.abort()
   }
 }
 
@@ -81,7 +81,7 @@ function reportProxyFailures(connect: buildConnector.connector): buildConnector.
 export interface Failure {
   /** The end of a sentence that begins with the server. */
   what: string
-  again: boolean
+  canRetry: boolean
 }
 
 class ProxyUnreachable extends Error {
@@ -90,32 +90,32 @@ class ProxyUnreachable extends Error {
   }
 }
 
-/** An error of a network library → a sentence that helps the user. */
+/** The failure, in words for the user, that an error of a network library means. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProxyUnreachable) {
-    const { what, again } = failureOf(thrown.cause)
-    return { what: `is asked through a proxy, and that ${what}`, again }
+    const { what, canRetry } = failureOf(thrown.cause)
+    return { what: `is asked through a proxy, and that ${what}`, canRetry }
   }
   const { code, name, message } = describeThrown(thrown)
   const failure = FAILURES[code]
   if (failure !== undefined) return failure
-  if (CERTIFICATE_CODES.test(code)) return { what: `cannot be trusted: ${message}`, again: false }
-  if (name === 'HTTPParserError') return { what: 'answered something that is not HTTP', again: false }
-  if (message.startsWith('Proxy response')) return { what: `is not reached: ${message}`, again: false }
-  return { what: `cannot be asked: ${message}`, again: false }
+  if (CERTIFICATE_CODES.test(code)) return { what: `cannot be trusted: ${message}`, canRetry: false }
+  if (name === 'HTTPParserError') return { what: 'answered something that is not HTTP', canRetry: false }
+  if (message.startsWith('Proxy response')) return { what: `is not reached: ${message}`, canRetry: false }
+  return { what: `cannot be asked: ${message}`, canRetry: false }
 }
 
 const TOO_LARGE_MIB = 16
 
-const CONNECTION_CLOSED = { what: 'closed the connection before its answer was complete', again: true }
-const TOO_SLOW = { what: 'takes too long to answer', again: true }
-const UNREACHABLE = { what: 'cannot be reached', again: true }
+const CONNECTION_CLOSED = { what: 'closed the connection before its answer was complete', canRetry: true }
+const TOO_SLOW = { what: 'takes too long to answer', canRetry: true }
+const UNREACHABLE = { what: 'cannot be reached', canRetry: true }
 
 const FAILURES: Readonly<Record<string, Failure>> = {
-  ECONNREFUSED: { what: 'refuses connections', again: true },
-  ENOTFOUND: { what: 'is not known: there is no server of that name', again: false },
-  ERR_SSL_WRONG_VERSION_NUMBER: { what: 'does not speak TLS; its address may begin with http://', again: false },
-  EAI_AGAIN: { what: 'cannot be looked up at the moment', again: true },
+  ECONNREFUSED: { what: 'refuses connections', canRetry: true },
+  ENOTFOUND: { what: 'is not known: there is no server of that name', canRetry: false },
+  ERR_SSL_WRONG_VERSION_NUMBER: { what: 'does not speak TLS; its address may begin with http://', canRetry: false },
+  EAI_AGAIN: { what: 'cannot be looked up at the moment', canRetry: true },
   ECONNRESET: CONNECTION_CLOSED,
   EPIPE: CONNECTION_CLOSED,
   UND_ERR_SOCKET: CONNECTION_CLOSED,
@@ -127,14 +127,15 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   UND_ERR_CONNECT_TIMEOUT: UNREACHABLE,
   UND_ERR_HEADERS_TIMEOUT: TOO_SLOW,
   UND_ERR_BODY_TIMEOUT: TOO_SLOW,
-  UND_ERR_HEADERS_OVERFLOW: { what: 'answered with headers that are too large', again: false },
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: { what: `answered with more than ${TOO_LARGE_MIB} MiB`, again: false },
+  UND_ERR_HEADERS_OVERFLOW: { what: 'answered with headers that are too large', canRetry: false },
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: { what: `answered with more than ${TOO_LARGE_MIB} MiB`, canRetry: false },
 }
 
 const CERTIFICATE_CODES = /^(ERR_TLS_|ERR_SSL_|UND_ERR_PRX_TLS|CRL_|EPROTO|UNABLE_TO_)|CERT/
 
-/** Code, name and message of an error; of several addresses tried in parallel, those of the first error. */
+/** Code, name and message of an error; empty for a part that it does not have. */
 function describeThrown(thrown: unknown): { code: string; name: string; message: string } {
+  // A host with several addresses, tried in parallel, fails with an error for each: the first one counts.
   const error = thrown instanceof AggregateError && thrown.errors.length > 0 ? (thrown.errors[0] as unknown) : thrown
   if (!(error instanceof Error)) return { code: '', name: '', message: String(error) }
   const { code, name, message } = error as NodeJS.ErrnoException

@@ -5,7 +5,7 @@ import { firstOf } from '../../core/numbers.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
 import { mapKeyOf } from '../../data/store/pages.js'
 
-/** What the remarks need to know of the history of a field. */
+/** The figures of a field's history that the remarks need. */
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   /** Whether an event has no stability. */
@@ -22,8 +22,8 @@ interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
   /** By ticker, field and timeframe: queries may repeat. */
   const fieldHistories = new Map<string, FieldHistory>()
-  // The bands of a field on a ticker's bars. What the remarks need of its history is kept.
-  const onBars = (history: History, days: Int32Array): States => {
+  // Returns the bands of a field on a ticker's bars, and remembers the figures of its history for the remarks.
+  const bandsOnBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
     const { states, withoutBar } = eventsOnDates(history, days)
     const unstable = stability.includes(UNDEFINED)
@@ -46,7 +46,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
           // A refusal by tier comes before a missing ticker.
           for (const _field of query.fields) histories.push((await iterator.next()).value)
           const bars = await tickerBars(prices, ticker, query.timeframe)
-          yield { prices: bars, states: histories.map(history => onBars(history, bars.series.days)) }
+          yield { prices: bars, states: histories.map(history => bandsOnBars(history, bars.series.days)) }
         }
       } finally {
         await iterator.return?.()
@@ -91,7 +91,7 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
   return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
 }
 
-/** A sentence about the events that have no bar on their date; empty if there are none. */
+/** A list with one sentence about the events that have no bar on their date; empty if there are none. */
 function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
   const incomplete = fieldHistories.filter(({ withoutBar }) => sum(withoutBar) > 0)
   if (incomplete.length === 0) return []
@@ -149,14 +149,14 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; wi
   return { states, withoutBar: countWithoutBar(days, bars, dates) }
 }
 
-/** Events lie after the first day and up to the second; empty without events and known days. */
+/** The range of a history: its events lie after `after` and up to `upTo`. Without events and known days it is empty. */
 function rangeOf({ after, as_of, days }: History): { after: Day; upTo: Day } {
   const first = days[0] ?? Number.POSITIVE_INFINITY
   const last = days.at(-1) ?? Number.NEGATIVE_INFINITY
   return { after: after === null ? first - 1 : parseDay(after)!, upTo: as_of === null ? last : parseDay(as_of)! }
 }
 
-/** The band at the start of the range: the band before the first event, or without events the present band. */
+/** The index of the band at the start of the range: that before the first event, or the present one; null: not known. */
 function bandBefore({ left, present, bands }: History): number | null {
   if (left.length > 0) return left[0]!
   return present !== null && present.since === null ? bands.indexOf(present.band) : null
@@ -164,7 +164,8 @@ function bandBefore({ left, present, bands }: History): number | null {
 
 /**
  * The band on each bar as an index of the history's bands, UNDEFINED outside the range. A change on a date without a bar
- * counts from the next bar on.
+ * counts from the next bar on. The range are the bars from `from` to before `to`.
+ * @param earlier the band at the start of the range; null: not known
  */
 function codesOf(
   { days: dates, entered, present, bands }: History,
@@ -183,13 +184,15 @@ function codesOf(
 
 /** The index of the bar on a date; -1 if there is none. */
 function barIndexOn(days: Int32Array, date: Day): number {
-  const at = countBelow(days, date)
-  return days[at] === date ? at : -1
+  const index = countBelow(days, date)
+  return days[index] === date ? index : -1
 }
 
-/** How many events have no bar, in the order of WITHOUT_BAR. */
+/** How many events have no bar, in the order of WITHOUT_BAR. @param bars index of the bar of each event; -1 for none */
 function countWithoutBar(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
-  const [first = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY] = [days[0], days.at(-1)]
+  // Without any bar, all events count as before the first one.
+  const first = days[0] ?? Number.POSITIVE_INFINITY
+  const last = days.at(-1) ?? Number.POSITIVE_INFINITY
   const counts = WITHOUT_BAR.map(() => 0)
   for (const [i, date] of dates.entries()) {
     if (bars[i]! >= 0) continue

@@ -2,7 +2,7 @@ import { request } from 'undici'
 import type { Address } from './address.js'
 import type { Headers } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
-import { backoff, Deadline, retryAfter, tryUntilFinal, type Wait } from './patience.js'
+import { backoff, Deadline, isTemporary, retryAfter, tryUntilFinal, type Wait } from './patience.js'
 
 /** One answer to a GET, as it came. */
 export interface Page {
@@ -11,7 +11,7 @@ export interface Page {
   text: string
 }
 
-/** One attempt: an answer, or why there is none. */
+/** The outcome of one attempt: an answer, or why there is none. */
 export type Attempt = Page | { failure: Failure }
 
 /** Chance, waiting and time; a test replaces them. */
@@ -29,7 +29,7 @@ export interface GetOptions {
   waitForTurn(): Promise<void>
   /** The status that a vendor writes into the body of a refusal with 200; 200 for any other body. */
   statusOf(page: Page): number
-  /** The name of the header with the time, in seconds since 1970, from which on calls are allowed again. */
+  /** The name of the header with the time from which on calls are allowed again, in seconds since 1970. */
   reset?: string | undefined
   /** For one attempt, in milliseconds. */
   timeoutMs: number
@@ -50,20 +50,20 @@ export class Getter {
   }
 
   /**
-   * Tries until an answer is final. Returns the last attempt, its status judged by `statusOf`, and the wait that the
-   * vendor demands after it. Never throws.
+   * Tries until an answer is final. Returns the outcome of the last attempt, its status judged by `statusOf`, and the
+   * wait that another attempt would need; null if there is none. Never throws.
    */
-  async get(url: string, options: GetOptions): Promise<{ tried: Attempt; wait: Wait | null }> {
+  async get(url: string, options: GetOptions): Promise<{ outcome: Attempt; wait: Wait | null }> {
     return tryUntilFinal(
       async () => {
         await options.waitForTurn()
-        return this.#attempt(url, options)
+        return this.#tryOnce(url, options)
       },
       {
-        attempts: MAX_ATTEMPTS,
+        maxAttempts: MAX_ATTEMPTS,
         deadline: new Deadline(MAX_TOTAL_MS),
         sleep: this.#hooks.sleep,
-        waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt, options),
+        waitAfter: (outcome, attemptNumber) => this.#waitAfter(outcome, attemptNumber, options),
       },
     )
   }
@@ -72,8 +72,8 @@ export class Getter {
     await this.#connections.close()
   }
 
-  /** One attempt; a failure is returned. */
-  async #attempt(url: string, { headers, timeoutMs, statusOf }: GetOptions): Promise<Attempt> {
+  /** Sends one request. Returns a failure instead of throwing. */
+  async #tryOnce(url: string, { headers, timeoutMs, statusOf }: GetOptions): Promise<Attempt> {
     const { dispatcher } = this.#connections
     const deadline = new Deadline(timeoutMs)
     try {
@@ -83,24 +83,25 @@ export class Getter {
       const page = { status: statusCode, headers: received, text: await body.text() }
       return { ...page, status: statusCode === 200 ? statusOf(page) : statusCode }
     } catch (thrown) {
-      return { failure: deadline.isOver ? { what: 'takes too long to answer', again: true } : failureOf(thrown) }
+      return { failure: deadline.isOver ? { what: 'takes too long to answer', canRetry: true } : failureOf(thrown) }
     }
   }
 
   /** The wait before the next attempt; null if this one is final. */
-  #waitAfter(tried: Attempt, attempt: number, { reset }: GetOptions): Wait | null {
-    const ownWait = { ms: backoff(attempt, this.#hooks.random), demanded: false }
-    if ('failure' in tried) return tried.failure.again ? ownWait : null
-    const { status, headers } = tried
-    if (status !== 429 && (status < 500 || status === 501)) return null
+  #waitAfter(outcome: Attempt, attemptNumber: number, { reset }: GetOptions): Wait | null {
+    const ownWait = { ms: backoff(attemptNumber, this.#hooks.random), demanded: false }
+    if ('failure' in outcome) return outcome.failure.canRetry ? ownWait : null
+    const { status, headers } = outcome
+    if (!isTemporary(status)) return null
     const now = this.#hooks.now()
     const ms = retryAfter(headers, undefined, now) ?? msUntilReset(headers, reset, now)
     return ms === null ? ownWait : { ms, demanded: true }
   }
 }
 
-/** Milliseconds until the second in a header of the vendor; null if it is missing or past. */
+/** Milliseconds until the time in a header of the vendor, which has seconds since 1970; null if it is missing or past. */
 function msUntilReset(headers: Headers, name: string | undefined, now: number): number | null {
-  const second = Number(name === undefined ? Number.NaN : headers[name])
-  return second * 1000 > now ? second * 1000 - now : null
+  if (name === undefined) return null
+  const resetMs = Number(headers[name]) * 1000
+  return resetMs > now ? resetMs - now : null
 }

@@ -15,8 +15,8 @@ import type { StoredPage, StoredPages } from '../../data/store/pages.js'
 /** The most events that a page may have: the fewest pages. */
 export const MAX_PAGE_EVENTS = 100
 
-/** The pages of one pull, or all stored pages of a series, as one. */
-export interface Chain extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
+/** The pages of one pull, or all stored pages of a series, as if they were one page. */
+export interface JoinedPages extends Pick<StoredPages, 'timeframe'>, Pick<PulledSource, 'pulled_at' | 'as_of'> {
   query_range: string
   total_occurrences: number
   /** Oldest first. */
@@ -33,21 +33,21 @@ export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery,
   throw wrong('when', sentence`${parameter('when')} ${quoted(condition)} ${why}.`, { value: condition })
 }
 
-/** Pages joined, with the data of the newest; null without a page. */
-export function chainOf(pages: readonly StoredPage[]): Chain | null {
-  const [first] = pages
-  if (first === undefined) return null
-  const { timeframe, query_range, total_occurrences } = first.body
+/** Joins pages, newest first, into one with the dates and totals of the newest; null without a page. */
+export function joinPages(pages: readonly StoredPage[]): JoinedPages | null {
+  const newest = pages[0]
+  if (newest === undefined) return null
+  const { timeframe, query_range, total_occurrences } = newest.body
   const events = pages.flatMap(({ body }) => body.events).reverse()
-  return { timeframe, pulled_at: first.pulled_at, as_of: first.as_of, query_range, total_occurrences, events }
+  return { timeframe, pulled_at: newest.pulled_at, as_of: newest.as_of, query_range, total_occurrences, events }
 }
 
-/** The next page covers events before this date; null: the newest page. */
+/** The date before which the events of a pull's next page lie; null if the next page is the newest one. */
 export function nextBefore({ coming }: StoredPages): string | null {
   return coming.at(-1)?.body.events.at(-1)?.date ?? null
 }
 
-/** The stored page of the same request, if it has an ETag to revalidate. */
+/** The stored page that answered the same request and has an ETag, so that a server can say it is unchanged; else null. */
 export function pageToRevalidate({ kept }: StoredPages, before: string | null): StoredPage | null {
   return kept.find(page => page.before === before && page.etag !== null) ?? null
 }
@@ -59,8 +59,8 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
 export type RestartReason = 'past' | 'range' | 'gap'
 
 /**
- * A series with one more page. The stored pages keep answering until the last new page is there. Then the new pages
- * replace the newer part of the stored ones, and the older part is kept.
+ * Returns a series with one more page. Its `kept` pages answer until the last of the `coming` pages is there. Then the new
+ * pages replace the newer part of the kept ones, and the older part stays.
  * @param startsAgain ignores the stored pages: all are pulled again
  */
 export function addPage(
@@ -69,68 +69,64 @@ export function addPage(
   { startsAgain }: { startsAgain: boolean },
 ): { series: StoredPages; restartReason: RestartReason | null } {
   const coming = [...series.coming, { ...arrived, gapAbove: !continuesPages(series.coming, arrived) }]
-  const { events, total_occurrences } = arrived.body
-  const { rest, restartReason } = pagesBelow(
-    startsAgain ? [] : series.kept,
-    coming,
-    events.length === total_occurrences,
-  )
-  if (rest === null) return { series: { ...series, coming }, restartReason }
-  return { series: { ...series, kept: [...coming, ...rest], coming: [] }, restartReason }
+  const hasAll = arrived.body.events.length === arrived.body.total_occurrences
+  const { olderPages, restartReason } = olderPagesToKeep(startsAgain ? [] : series.kept, coming, hasAll)
+  if (olderPages === null) return { series: { ...series, coming }, restartReason }
+  return { series: { ...series, kept: [...coming, ...olderPages], coming: [] }, restartReason }
 }
 
 /**
- * Whether a page directly follows the pages above it. Then it has their as-of day and range, and its total is the number
- * of events that they left. True without pages above it.
+ * Whether a page directly follows the newer pages above it. Then it has their as-of day and range, and its total is the
+ * number of events that they left. True without pages above it.
  */
 function continuesPages(
   above: readonly StoredPage[],
   { pulled_at, as_of, body }: Omit<StoredPage, 'gapAbove'>,
 ): boolean {
-  const first = above[0]
-  const last = above.at(-1)
-  if (first === undefined || last === undefined) return true
-  const isSameDay = as_of === null ? pulled_at.slice(0, 10) === first.pulled_at.slice(0, 10) : as_of === first.as_of
-  const eventsLeft = last.body.total_occurrences - last.body.events.length
-  return isSameDay && body.total_occurrences === eventsLeft && body.query_range === first.body.query_range
+  const newest = above[0]
+  const oldest = above.at(-1)
+  if (newest === undefined || oldest === undefined) return true
+  const isSameDay = as_of === null ? pulled_at.slice(0, 10) === newest.pulled_at.slice(0, 10) : as_of === newest.as_of
+  const eventsLeft = oldest.body.total_occurrences - oldest.body.events.length
+  return isSameDay && body.total_occurrences === eventsLeft && body.query_range === newest.body.query_range
 }
 
 /**
- * The stored pages that stay below new ones; null until the new ones reach down to events that cannot change any more.
+ * Decides which stored pages stay below the new ones of a pull. `olderPages` is null until the new pages reach down to
+ * events that cannot change any more, and empty if no stored page stays.
  * @param hasAll whether the new pages have all events of the server
  */
-function pagesBelow(
+function olderPagesToKeep(
   stored: readonly StoredPage[],
   coming: readonly StoredPage[],
   hasAll: boolean,
-): { rest: readonly StoredPage[] | null; restartReason: RestartReason | null } {
-  const storedChain = chainOf(stored)
-  const comingChain = chainOf(coming)!
+): { olderPages: readonly StoredPage[] | null; restartReason: RestartReason | null } {
+  const storedPages = joinPages(stored)
+  const newPages = joinPages(coming)!
   // No stored page stays; the new ones answer once they are complete.
-  const startAgain = (restartReason: RestartReason | null) => ({ rest: hasAll ? [] : null, restartReason })
-  if (storedChain === null || storedChain.events.length === 0) return startAgain(null)
-  if (storedChain.query_range !== comingChain.query_range) return startAgain('range')
-  const { events: oldEvents, timeframe } = storedChain
-  const newEvents = comingChain.events
-  const firstOpenIndex = Math.min(firstChangeableInRange(storedChain, startOf(comingChain)), oldEvents.length - 1)
-  const oldest = newEvents[0]?.date
-  const overlaps = oldest !== undefined && oldest <= oldEvents[firstOpenIndex]!.date
-  if (!overlaps && !hasAll) return { rest: null, restartReason: null }
-  // The first stored event that the new pages should repeat; those before it stay.
-  const from = overlaps
-    ? firstIndex(oldEvents, event => event.date >= oldest)
-    : eventsBeforeRange(oldEvents, comingChain)
-  if (from === oldEvents.length && hasGap(storedChain, comingChain)) return startAgain('gap')
-  const repeated = oldEvents.slice(from)
-  const isRepeated = repeated.every((event, i) => {
-    const isFinal = from + i < firstOpenIndex
+  const startAgain = (restartReason: RestartReason | null) => ({ olderPages: hasAll ? [] : null, restartReason })
+  if (storedPages === null || storedPages.events.length === 0) return startAgain(null)
+  if (storedPages.query_range !== newPages.query_range) return startAgain('range')
+  const { events: oldEvents, timeframe } = storedPages
+  const newEvents = newPages.events
+  const firstChangeable = Math.min(firstChangeableInRange(storedPages, newPages), oldEvents.length - 1)
+  const oldestNewDate = newEvents[0]?.date
+  const overlaps = oldestNewDate !== undefined && oldestNewDate <= oldEvents[firstChangeable]!.date
+  if (!overlaps && !hasAll) return { olderPages: null, restartReason: null }
+  // The number of the oldest stored events that stay; the new pages should repeat the others.
+  const stayCount = overlaps
+    ? firstIndex(oldEvents, event => event.date >= oldestNewDate)
+    : countBeforeRange(oldEvents, newPages)
+  if (stayCount === oldEvents.length && hasGap(storedPages, newPages)) return startAgain('gap')
+  const isRepeated = oldEvents.slice(stayCount).every((event, i) => {
+    const isFinal = stayCount + i < firstChangeable
     return isFinal ? isSameEvent(event, newEvents[i], timeframe) : isSameEntry(event, newEvents[i])
   })
-  const isUnchanged = isRepeated && isComplete(oldEvents.slice(0, from), comingChain)
-  return isUnchanged ? { rest: asOnePage(stored, from), restartReason: null } : startAgain('past')
+  const isUnchanged = isRepeated && hasAllOlder(oldEvents.slice(0, stayCount), newPages)
+  return isUnchanged ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
 }
 
-/** The oldest `count` events of some pages as one page; a list without a page for 0. Without an ETag it is not revalidated. */
+/** The oldest `count` events of some pages, in a list of one page without an ETag; an empty list for 0. */
 function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const newest = events[0]
@@ -142,33 +138,34 @@ function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   ]
 }
 
-/** Index of the first event that can still change and is still in the server's range; older ones stay. */
-function firstChangeableInRange({ events, timeframe }: Chain, start: Day | null): number {
+/** Index of the first stored event that can still change and is in the range of the new pages. */
+function firstChangeableInRange({ events, timeframe }: JoinedPages, newPages: JoinedPages): number {
+  const start = dayBeforeRange(newPages)
   const indexInRange = start === null ? 0 : firstIndex(events, event => parseDay(event.date)! > start)
   return indexInRange + firstChangeableEvent(events.slice(indexInRange), timeframe)
 }
 
-/** The number of stored events that are older than the range of the new pages. */
-function eventsBeforeRange(stored: readonly BandEvent[], newChain: Chain): number {
-  const start = startOf(newChain)
-  const oldest = newChain.events[0]?.date
+/** The number of stored events before the range of the new pages; an unknown range begins with their oldest event. */
+function countBeforeRange(stored: readonly BandEvent[], newPages: JoinedPages): number {
+  const start = dayBeforeRange(newPages)
+  const oldest = newPages.events[0]?.date
   if (start !== null) return firstIndex(stored, event => parseDay(event.date)! > start)
   return oldest === undefined ? stored.length : firstIndex(stored, event => event.date >= oldest)
 }
 
 /** Whether events may be missing between the as-of day of the stored pages and the range of the new ones. */
-function hasGap({ as_of }: Chain, newChain: Chain): boolean {
-  const start = startOf(newChain)
+function hasGap({ as_of }: JoinedPages, newPages: JoinedPages): boolean {
+  const start = dayBeforeRange(newPages)
   return start === null || as_of === null || parseDay(as_of)! < start
 }
 
-/** The index of the first match; the number of events if there is none. */
+/** The index of the first event that matches; the number of events if none does. */
 function firstIndex(events: readonly BandEvent[], isMatch: (event: BandEvent) => boolean): number {
   const index = events.findIndex(isMatch)
   return index === -1 ? events.length : index
 }
 
-/** Compares the specified keys of a final event; other keys of a server may change. */
+/** Whether a final event has the same values for the keys of the specification; a server may change its other keys. */
 function isSameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe: Timeframe): boolean {
   const { duration } = TIMEFRAMES[timeframe]
   const names = ['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', duration] as const
@@ -184,22 +181,23 @@ function isSameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
   return newer?.date === stored.date && newer.band === stored.band && newer.prev_band === stored.prev_band
 }
 
-/** Whether the stored events before the new pages are as many as the server counts before them. */
-function isComplete(older: readonly BandEvent[], newChain: Chain): boolean {
-  const olderCount = newChain.total_occurrences - newChain.events.length
-  const start = startOf(newChain)
+/** Whether the stored events below the new pages are as many as the server counts there. */
+function hasAllOlder(older: readonly BandEvent[], newPages: JoinedPages): boolean {
+  const olderCount = newPages.total_occurrences - newPages.events.length
+  const start = dayBeforeRange(newPages)
+  // Without a known range some of the stored events may lie before it.
   if (start === null) return older.length >= olderCount
   return older.filter(event => parseDay(event.date)! > start).length === olderCount
 }
 
-/** Events lie after this day; null if the as-of day or the range is unknown. */
-export function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_range'>): Day | null {
+/** The last day before the range of some pages; null if their as-of day or their range is unknown. */
+export function dayBeforeRange({ as_of, query_range }: Pick<JoinedPages, 'as_of' | 'query_range'>): Day | null {
   const tier = tierOfRange(query_range)
   return as_of === null || tier === null ? null : PLANS[tier].rangeStart(parseDay(as_of)!)
 }
 
 /**
- * Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost.
+ * Throws TierRestricted if a series was pulled with a key of a higher tier: the present key would lose events.
  * @param earlierRange the range of the stored pages; undefined without any
  * @param range the range of the present key
  */
@@ -213,11 +211,10 @@ export function refuseLowerTier(key: SeriesKey, earlierRange: string | undefined
 }
 
 /**
- * The first event that can still change: its band is active, or one of its windows may be incomplete. All before it are
- * final. An empty performance can mean too little history to rank a complete window. That is certain once later events
- * prove that enough bars have followed.
- * @param events oldest first, without gaps
- * @returns its index; the number of events if all are final, which happens only without events
+ * The index of the first event that can still change: its band is active, or one of its windows may be incomplete. All
+ * before it are final. An empty performance can mean too little history to rank a complete window. That is certain once
+ * later events prove that enough bars have followed.
+ * @param events oldest first, without gaps; the result is 0 without events
  */
 export function firstChangeableEvent(events: readonly BandEvent[], timeframe: Timeframe): number {
   let first = events.length
@@ -225,22 +222,20 @@ export function firstChangeableEvent(events: readonly BandEvent[], timeframe: Ti
   let barsAfter = 0
   for (let i = events.length - 1; i >= 0; i--) {
     const event = events[i]!
+    // null: the band is active.
     const duration = event[TIMEFRAMES[timeframe].duration] ?? null
-    const windows = Object.entries(event.aftermath ?? {}).map(([name, outcome]) => ({
-      bars: Number.parseInt(name, 10),
-      ended: outcome !== null,
-    }))
-    const ended = windows.filter(window => window.ended).map(window => window.bars)
-    barsAfter = Math.max(
-      duration === null ? 0 : leastBarsBetween(duration, event, events[i + 1], timeframe) + barsAfter,
-      ...ended,
-    )
-    if (duration === null || windows.some(({ bars, ended }) => !ended && bars > barsAfter)) first = i
+    const windows = Object.entries(event.aftermath ?? {}).map(([name, outcome]) => {
+      return { bars: Number.parseInt(name, 10), isComplete: outcome !== null }
+    })
+    const completeBars = windows.filter(({ isComplete }) => isComplete).map(({ bars }) => bars)
+    const barsByDates = duration === null ? 0 : leastBarsBetween(duration, event, events[i + 1], timeframe) + barsAfter
+    barsAfter = Math.max(barsByDates, ...completeBars)
+    if (duration === null || windows.some(({ bars, isComplete }) => !isComplete && bars > barsAfter)) first = i
   }
   return first
 }
 
-/** The least number of bars from an event to the next one. @param duration as the server reports it, maybe in days */
+/** The least number of bars from an event to the next one; 0 without one. @param duration in bars, or maybe in days */
 function leastBarsBetween(
   duration: number,
   event: BandEvent,
@@ -252,7 +247,7 @@ function leastBarsBetween(
   return Math.min(duration, days * LEAST_BARS_A_DAY[timeframe])
 }
 
-/** A little less than any ticker has in a calendar day. */
+/** Bars in a calendar day: a little fewer than any ticker has. */
 const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, weekly: 1 / 7 }
 
 export function seriesText({ ticker, timeframe, field }: SeriesKey): string {

@@ -8,8 +8,8 @@ export interface Wait {
 }
 
 /** How often and how long a server is asked for one answer: queries, vendors and webhooks wait alike. */
-export interface RetryRules<Tried> {
-  attempts: number
+export interface RetryRules<Outcome> {
+  maxAttempts: number
   deadline: Deadline
   /** Ends the waiting; its reason is thrown. */
   ending?: AbortSignal
@@ -17,30 +17,36 @@ export interface RetryRules<Tried> {
   firstWaitMs?: number
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** The wait after an attempt; null if the attempt is final. */
-  waitAfter(tried: Tried, attempt: number): Wait | null
+  waitAfter(outcome: Outcome, attemptNumber: number): Wait | null
   /** Called with a pause that the server demands of everyone. */
   onDemand?(ms: number): void
 }
 
 /**
  * Tries until an answer is final, the attempts are used up, or the next wait is longer than the time left. Returns the
- * last attempt, its number, and the wait that was still needed.
+ * outcome of the last attempt, the number of attempts, and the wait that another one would need; null if there is none.
  */
-export async function tryUntilFinal<Tried>(
-  tryOnce: () => Promise<Tried>,
-  { attempts, deadline, ending, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Tried>,
-): Promise<{ tried: Tried; attempt: number; wait: Wait | null }> {
+export async function tryUntilFinal<Outcome>(
+  tryOnce: () => Promise<Outcome>,
+  { maxAttempts, deadline, ending, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Outcome>,
+): Promise<{ outcome: Outcome; attempts: number; wait: Wait | null }> {
   const signal = ending === undefined ? deadline.signal : AbortSignal.any([deadline.signal, ending])
   let pause = firstWaitMs
-  for (let attempt = 1; ; attempt++) {
+  for (let attemptNumber = 1; ; attemptNumber++) {
     if (pause > 0) await sleep(pause, signal).catch(() => {})
     ending?.throwIfAborted()
-    const tried = await tryOnce()
-    const wait = deadline.isOver ? null : waitAfter(tried, attempt)
-    if (wait === null || wait.ms >= deadline.leftMs || attempt === attempts) return { tried, attempt, wait }
+    const outcome = await tryOnce()
+    const wait = deadline.isOver ? null : waitAfter(outcome, attemptNumber)
+    if (wait === null || wait.ms >= deadline.leftMs || attemptNumber === maxAttempts)
+      return { outcome, attempts: attemptNumber, wait }
     if (wait.demanded) onDemand?.(wait.ms)
     pause = wait.ms
   }
+}
+
+/** Whether an answer with this status may be another one later. */
+export function isTemporary(status: number): boolean {
+  return status === 429 || (status >= 500 && status !== 501)
 }
 
 /** How long a server may take until the headers of an answer, and between two pieces of its body. */
@@ -81,19 +87,20 @@ const LONGEST_BACKOFF_MS = 8_000
 const ROUNDING_MS = 5
 
 /** Milliseconds to wait after the n-th attempt. @param random in [0, 1) */
-export function backoff(attempt: number, random: () => number): number {
-  return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
+export function backoff(attemptNumber: number, random: () => number): number {
+  return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1))
 }
 
 /**
- * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then the
- * time of new credits in the body. null for a missing, invalid or past value. Dates are compared with the server's own
- * clock, if known.
+ * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then `reset`.
+ * null for a missing, invalid or past value. Dates are compared with the server's own clock, or with `now` if it is unknown.
+ * @param reset the time of new credits in the body, such as 2026-03-24T00:00:00Z; any other value does not count
  */
 export function retryAfter(headers: Headers, reset: unknown, now: number): number | null {
-  const value = headers['retry-after']
+  // A header that was sent several times is a list.
+  const values = [headers['retry-after'] ?? []].flat()
   const serverTime = httpDate(headerText(headers, 'Date')) ?? now
-  const waits = [value ?? []].flat().map(text => waitOfText(text, serverTime))
+  const waits = values.map(text => waitOfText(text, serverTime))
   const longest = Math.max(...waits, Number.NEGATIVE_INFINITY)
   if (longest > 0) return longest + ROUNDING_MS
   const resetTime = utcMoment(reset)
@@ -101,11 +108,11 @@ export function retryAfter(headers: Headers, reset: unknown, now: number): numbe
   return untilReset > 0 ? untilReset + ROUNDING_MS : null
 }
 
-/** The milliseconds that a Retry-After header demands; negative infinity where it is unreadable. */
-function waitOfText(text: string, clock: number): number {
+/** The milliseconds from `now` that a Retry-After header demands; negative infinity if it is unreadable. */
+function waitOfText(text: string, now: number): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
   const date = httpDate(text)
-  return date === null ? Number.NEGATIVE_INFINITY : date - clock
+  return date === null ? Number.NEGATIVE_INFINITY : date - now
 }
 
 /** A date of HTTP in milliseconds since 1970; null for any other form than the one that senders must use. */
@@ -115,10 +122,11 @@ export function httpDate(text: string | null): number | null {
   return Number.isNaN(time) ? null : time
 }
 
-/** The moment after a wait, to the second and rounded up; null where there is no such date. */
-export function momentAfter(now: number, wait: number): string | null {
-  const at = new Date(Math.ceil((now + wait) / 1000) * 1000)
-  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 ? null : at.toISOString().replace('.000', '')
+/** The moment after a wait, rounded up to the second: `2026-03-24T00:00:00Z`. null beyond the year 9999. */
+export function momentAfter(now: number, waitMs: number): string | null {
+  const moment = new Date(Math.ceil((now + waitMs) / 1000) * 1000)
+  if (Number.isNaN(moment.getTime()) || moment.getUTCFullYear() > 9999) return null
+  return moment.toISOString().replace('.000', '')
 }
 
 /** Enough for a list of all fields and bands. */
@@ -132,7 +140,7 @@ export function safeToRepeat(text: string, key: string): string {
   const spellings = key.length < MIN_KEY_LENGTH ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]
   // The key is masked before anything is cut, because half a key would not be found.
   const withoutKey = spellings.reduce((result, spelling) => result.replaceAll(spelling, KEY_MASK), text)
-  // No character takes more than two units.
+  // A character takes one or two units of a string.
   const characters = [...withoutKey.slice(0, 2 * MAX_CHARACTERS + 2)]
   const cut = characters.length > MAX_CHARACTERS ? `${characters.slice(0, MAX_CHARACTERS).join('')}…` : withoutKey
   return printable(cut).replaceAll('\n', '\\u000a')

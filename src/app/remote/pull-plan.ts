@@ -15,7 +15,7 @@ import {
 } from '../../data/store/pages.js'
 import type { Store } from '../../data/store/store.js'
 import type { Credits } from './answer.js'
-import { chainOf, MAX_PAGE_EVENTS, pageToRevalidate } from './pages.js'
+import { joinPages, MAX_PAGE_EVENTS, pageToRevalidate } from './pages.js'
 
 /** The actions and the price of a pull, before any request. */
 
@@ -56,7 +56,7 @@ export const PAGE_COST = eventsCost({})
 /** How long a stopped pull can be continued; after that its first series are too old. */
 const MAX_RUN_AGE_MS = 24 * 3_600_000
 
-/** A digest of a request, independent of the order of its series. */
+/** The SHA-256 of a request, in hex; the same for any order of its series. */
 export function requestDigest({ series, replace }: PullRequest): string {
   const names = series.map(key => JSON.stringify(keyOf(key))).sort()
   return createHash('sha256')
@@ -70,7 +70,12 @@ export function requestDigest({ series, replace }: PullRequest): string {
  * bars, or that was pulled from another server.
  * @param store null: there is no database yet
  */
-export async function planOf(store: PullStore | null, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
+export async function makePullPlan(
+  store: PullStore | null,
+  url: string,
+  request: PullRequest,
+  now: Date,
+): Promise<PullPlan> {
   if (store === null) return planSeries(null, url, request, null)
   const tickers = [...new Set(request.series.map(({ ticker }) => ticker))]
   await refuseTickersWithBars(store, tickers)
@@ -79,12 +84,12 @@ export async function planOf(store: PullStore | null, url: string, request: Pull
   const isSamePull = run !== null && run.url === url && run.asked === requestDigest(request)
   const stoppedRun = isSamePull && now.getTime() - Date.parse(run.started) < MAX_RUN_AGE_MS ? run : null
   const plan = await planSeries(store.pages, url, request, stoppedRun)
-  // A stopped run with nothing left to do only missed its end: this is a new run.
+  // A run that was stopped after its last series only missed its end: this is a new run.
   const isOver = stoppedRun !== null && plan.series.every(({ due }) => due === 'done')
   return isOver ? planSeries(store.pages, url, request, null) : plan
 }
 
-/** The plan of a request's series. @param run the stopped run that it continues; null: none */
+/** Plans the series of a request, in the order of STEP_ORDER. @param run the stopped run that continues; null: none */
 async function planSeries(
   pages: PageStore | null,
   url: string,
@@ -94,14 +99,14 @@ async function planSeries(
   const unordered: { planned: PlannedSeries; pulledAt: string }[] = []
   const distinctSeries = new Map(series.map(key => [mapKeyOf(key), key])).values()
   for (const key of distinctSeries) {
-    const state = await pullState(pages, key, url, { replace, run })
+    const state = await readPullState(pages, key, url, { replace, run })
     const price = state.due === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)
     const pulledAt = state.series.kept[0]?.pulled_at ?? ''
     unordered.push({ planned: { ...keyOf(key), due: state.due, price }, pulledAt })
   }
   unordered.sort((a, b) => {
-    const steps = STEP_ORDER.indexOf(a.planned.due) - STEP_ORDER.indexOf(b.planned.due)
-    if (steps !== 0) return steps
+    const byStep = STEP_ORDER.indexOf(a.planned.due) - STEP_ORDER.indexOf(b.planned.due)
+    if (byStep !== 0) return byStep
     return a.pulledAt < b.pulledAt ? -1 : Number(a.pulledAt > b.pulledAt)
   })
   const ordered = unordered.map(({ planned }) => planned)
@@ -112,14 +117,14 @@ const STEP_ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
 interface PullState {
   due: PullStep
-  /** The stored pages that count; none for a new series. */
+  /** `kept`: the pages that answer questions. `coming`: those of an unfinished pull. Both are empty for a new series. */
   series: StoredPages
   /** Whether stored pages are ignored: with `replace`, until this run has pulled the series. */
   startsAgain: boolean
 }
 
-/** The next step of a series, and its stored pages that count. @param run the run that a pull continues; null: none */
-export async function pullState(
+/** Reads the next step of a series, and its pages. @param run the stopped run that continues; null: none */
+export async function readPullState(
   pages: PageStore | null,
   key: SeriesKey,
   url: string,
@@ -128,27 +133,28 @@ export async function pullState(
   const stored = (await pages?.series(key)) ?? null
   if (stored === null || stored.url !== url)
     return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, startsAgain: replace }
-  // Whether the run that continues has pulled a page.
   const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
-  const [newest] = stored.kept
-  const continues = !replace || isOfRun(stored.coming[0] ?? newest)
-  const series = continues ? stored : { ...stored, coming: [] }
-  return { due: stepOf(series, isOfRun(newest)), series, startsAgain: replace && !isOfRun(newest) }
+  const newest = stored.kept[0]
+  // With `replace`, an unfinished pull of another run begins again.
+  const keepsComing = !replace || isOfRun(stored.coming[0] ?? newest)
+  const series = keepsComing ? stored : { ...stored, coming: [] }
+  const wasPulled = isOfRun(newest)
+  return { due: stepOf(series, { wasPulled }), series, startsAgain: replace && !wasPulled }
 }
 
-/** The next step of a series. @param isOfRun whether the run that continues has pulled its newest page */
-function stepOf({ kept, coming }: StoredPages, isOfRun: boolean): PullStep {
+/** The next step of a series. @param wasPulled whether the run that continues has pulled its newest page */
+function stepOf({ kept, coming }: StoredPages, { wasPulled }: { wasPulled: boolean }): PullStep {
   if (coming.length > 0) return 'rest'
   if (kept.length === 0) return 'new'
-  return isOfRun && !haveGaps(kept) ? 'done' : 'update'
+  return wasPulled && !haveGaps(kept) ? 'done' : 'update'
 }
 
 /** Throws InvalidParameter for a ticker that has bars here. */
 async function refuseTickersWithBars(store: PullStore, tickers: readonly string[]): Promise<void> {
   const withBars: string[] = []
   for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) withBars.push(ticker)
-  const [first] = withBars
+  const first = withBars[0]
   if (first === undefined) return
   const subject = withBars.length === 1 ? `${first} has bars` : `${firstOf(withBars)} have bars`
   const message = sentence`${subject} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
@@ -157,31 +163,34 @@ async function refuseTickersWithBars(store: PullStore, tickers: readonly string[
 
 /** Throws InvalidParameter for a ticker that was pulled from another server. */
 async function refuseOtherSources(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
-  const others: PulledEntry[] = []
+  const fromOthers: PulledEntry[] = []
   for (const ticker of tickers) {
-    const [entry] = await pages.entries(ticker)
-    if (entry !== undefined && entry.url !== url) others.push(entry)
+    // All series of a ticker come from one server.
+    const entry = (await pages.entries(ticker))[0]
+    if (entry !== undefined && entry.url !== url) fromOthers.push(entry)
   }
-  const [first] = others
+  const first = fromOthers[0]
   if (first === undefined) return
-  const from = [...new Set(others.map(entry => entry.url))].join(', ')
-  const subject = others.length === 1 ? `${first.ticker} was` : `${firstOf(others.map(({ ticker }) => ticker))} were`
+  const from = [...new Set(fromOthers.map(entry => entry.url))].join(', ')
+  const names = firstOf(fromOthers.map(({ ticker }) => ticker))
+  const subject = fromOthers.length === 1 ? `${first.ticker} was` : `${names} were`
   const advice = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${subject} pulled from ${from} before, not from ${url}: ${advice}.`
   throw wrong('ticker', message, { value: first.ticker })
 }
 
-/** The remaining price of a series; before its first page only the minimum is known. */
+/** The price of the pages that a series still needs; before the first page of a pull only `least` is known. */
 export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
-  const keptChain = chainOf(series.kept)
-  const comingChain = chainOf(series.coming)
+  const kept = joinPages(series.kept)
+  const coming = joinPages(series.coming)
   // An unchanged page costs nothing.
   const canRevalidate = !startsAgain && pageToRevalidate(series, null) !== null
-  if (comingChain === null) return { least: canRevalidate ? 0 : PAGE_COST, most: null }
-  const eventsLeft = comingChain.total_occurrences - comingChain.events.length
+  if (coming === null) return { least: canRevalidate ? 0 : PAGE_COST, most: null }
+  const eventsLeft = coming.total_occurrences - coming.events.length
   const most = Math.max(1, Math.ceil(eventsLeft / MAX_PAGE_EVENTS)) * PAGE_COST
-  const isAllNeeded = startsAgain || keptChain === null || keptChain.query_range !== comingChain.query_range
-  return { least: isAllNeeded ? most : PAGE_COST, most }
+  // Otherwise the pull ends where its pages meet the stored ones.
+  const needsAll = startsAgain || kept === null || kept.query_range !== coming.query_range
+  return { least: needsAll ? most : PAGE_COST, most }
 }
 
 /** The sum of some prices; its maximum is null if one of them is not known. */
@@ -215,12 +224,12 @@ export interface SeriesReport extends SeriesKey {
   refusal: NotFound | TierRestricted | null
 }
 
-/** The caller's credits after an answer; null if the server does not say. */
 export interface CreditsLeft {
   day: number | null
   hour: number | null
 }
 
+/** The remaining credits of a day and an hour; null for each that the server does not say. */
 export function creditsLeftOf(credits: Credits | null): CreditsLeft {
   return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
 }

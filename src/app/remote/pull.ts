@@ -6,7 +6,7 @@ import type { BandEvent, EventsPage, EventsQuery } from '../../core/model/event.
 import { haveGaps, keyOf, mapKeyOf, type PageStore, type PullRun, type StoredPages } from '../../data/store/pages.js'
 import {
   addPage,
-  chainOf,
+  joinPages,
   MAX_PAGE_EVENTS,
   nextBefore,
   pageToRevalidate,
@@ -16,6 +16,7 @@ import {
 import {
   type CreditsLeft,
   creditsLeftOf,
+  makePullPlan,
   type Outcome,
   PAGE_COST,
   type PlannedSeries,
@@ -24,9 +25,8 @@ import {
   type PullReport,
   type PullRequest,
   type PullStore,
-  planOf,
   priceOf,
-  pullState,
+  readPullState,
   requestDigest,
   type SeriesReport,
   sumPrices,
@@ -54,8 +54,8 @@ export interface PullOptions {
 }
 
 /**
- * Pulls what is missing or may have changed; needs the writer lock. Errors on the way are part of the report. Throws
- * InvalidParameter, before any request, for a ticker from another source.
+ * Pulls the events that are missing or may have changed; needs the writer lock. An error that stops the pull is part of
+ * the report. Throws InvalidParameter, before any request, for a ticker from another source.
  */
 export async function pull(
   store: PullStore,
@@ -64,7 +64,7 @@ export async function pull(
   { now = () => new Date(), ...options }: PullOptions & { now?: () => Date } = {},
 ): Promise<PullReport> {
   const began = now()
-  const plan = await planOf(store, source.url, request, began)
+  const plan = await makePullPlan(store, source.url, request, began)
   await options.onPlan?.(plan)
   const identity = { url: source.url, asked: requestDigest(request) }
   const run = plan.run ?? { id: randomUUID(), ...identity, started: began.toISOString() }
@@ -100,11 +100,15 @@ interface PullItem extends PlannedSeries, Pick<SeriesReport, 'credits' | 'added'
   gaps: number
 }
 
+/** A planned series before its first request. */
 function newItem(planned: PlannedSeries): PullItem {
-  const nothingYet = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
   return {
     ...planned,
-    ...nothingYet,
+    credits: 0,
+    added: 0,
+    changed: 0,
+    note: null,
+    refusal: null,
     requested: false,
     startsAgain: false,
     complete: planned.due === 'done',
@@ -149,7 +153,7 @@ class PullWork {
     if (this.#creditsLeft !== null && price.least > 0) await this.#options.onPriced?.(price, this.#creditsLeft)
   }
 
-  /** Pulls the missing pages of a series. */
+  /** Pulls the missing pages of a series, until the server refuses it or its pages have had a gap MAX_GAPS times. */
   async #pullRest(item: PullItem): Promise<void> {
     if (item.due === 'done' && (await this.#isOutOfDate(item))) item.complete = false
     while (!item.complete && item.refusal === null && item.gaps < MAX_GAPS) await this.#pullPage(item)
@@ -160,7 +164,7 @@ class PullWork {
    * new day here decides.
    */
   async #isOutOfDate(item: PullItem): Promise<boolean> {
-    const { as_of, pulled_at } = chainOf((await this.#context.pages.series(item))!.kept)!
+    const { as_of, pulled_at } = joinPages((await this.#context.pages.series(item))!.kept)!
     if (this.#asOf !== null && as_of !== null) return this.#asOf > as_of
     return pulled_at.slice(0, 10) < this.#context.now().toISOString().slice(0, 10)
   }
@@ -184,18 +188,18 @@ class PullWork {
     const series = await this.#readSeries(item)
     const { startsAgain } = item
     const knownRange = startsAgain ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
-    this.#refuseRequest(item, knownRange)
+    this.#refuseDoomedRequest(item, knownRange)
     const before = nextBefore(series)
     const storedPage = startsAgain ? null : pageToRevalidate(series, before)
     const query: EventsQuery = { ...keyOf(item), limit: MAX_PAGE_EVENTS }
     if (before !== null) query.before = parseDay(before)!
     const requestName = { id: requestId(run, series, before), etag: storedPage?.etag ?? null }
     // `page` is null if the stored page is unchanged at the server.
-    const { page, etag, asOf, credits } = await this.#noteRefusals(source.newPage(query, requestName), item)
+    const { page, etag, asOf, credits } = await this.#rememberRefusal(source.newPage(query, requestName), item)
     item.requested = true
     this.#creditsLeft = creditsLeftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
-    if (page !== null) this.#countCredits(item, page)
+    if (page !== null) this.#countPage(item, page)
     const pulled_at = this.#context.now().toISOString()
     const newPage =
       page === null
@@ -204,8 +208,9 @@ class PullWork {
     refuseLowerTier(item, knownRange, newPage.body.query_range)
     await this.#storePage(item, series, addPage(series, newPage, { startsAgain }))
   }
-  /** Throws a known refusal of the server, TierRestricted for a range that the key no longer has, or CreditLimitReached. */
-  #refuseRequest(item: PullItem, knownRange: string | undefined): void {
+
+  /** Throws the server's earlier refusal, TierRestricted if the stored pages are of a higher tier, or CreditLimitReached. */
+  #refuseDoomedRequest(item: PullItem, knownRange: string | undefined): void {
     const earlierRefusal = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
     if (earlierRefusal !== undefined) throw earlierRefusal
     if (this.#range !== null) refuseLowerTier(item, knownRange, this.#range)
@@ -213,7 +218,8 @@ class PullWork {
     if (this.#credits + PAGE_COST > maxCredits) throw new CreditLimitReached()
   }
 
-  #countCredits(item: PullItem, { query_range }: EventsPage): void {
+  /** Counts the credits of a new page, and remembers its range: the range of this key. */
+  #countPage(item: PullItem, { query_range }: EventsPage): void {
     item.credits += PAGE_COST
     this.#credits += PAGE_COST
     this.#range = query_range
@@ -233,15 +239,15 @@ class PullWork {
     if (isLastPage && !item.complete) item.gaps++
     if (restartReason !== null)
       item.note = RESTART_NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)
-    // Until the last page has come, the old events count.
-    if (isLastPage) countDifferences(item, chainOf(seriesBefore.kept)?.events ?? [], chainOf(series.kept)!.events)
+    // Before the last page has come, the old events still answer.
+    if (isLastPage) addDifferences(item, joinPages(seriesBefore.kept)?.events ?? [], joinPages(series.kept)!.events)
   }
 
   /**
-   * Waits for an answer, and remembers a refusal: of a missing ticker for all its fields, of a field above the tier for all
-   * tickers. Throws the refusal.
+   * Returns the answer, or remembers and throws the server's refusal. One for a missing ticker counts for all its fields,
+   * one for a field above the tier for all tickers.
    */
-  async #noteRefusals(answer: Promise<NewPage>, { ticker, field }: PullItem): Promise<NewPage> {
+  async #rememberRefusal(answer: Promise<NewPage>, { ticker, field }: PullItem): Promise<NewPage> {
     try {
       return await answer
     } catch (error) {
@@ -251,11 +257,11 @@ class PullWork {
     }
   }
 
-  /** The stored pages of a series that count. Before its first request, `item` also gets `startsAgain` and `isNew`. */
+  /** Reads the pages of a series. Before its first request, this also sets `startsAgain` and `isNew` of the item. */
   async #readSeries(item: PullItem): Promise<StoredPages> {
     const { pages, source, request, plan } = this.#context
     if (item.requested) return (await pages.series(item))!
-    const { series, startsAgain } = await pullState(pages, item, source.url, {
+    const { series, startsAgain } = await readPullState(pages, item, source.url, {
       replace: request.replace,
       run: plan.run,
     })
@@ -270,7 +276,7 @@ class PullWork {
     return sumPrices(unfinished.map(({ price }) => price))
   }
 
-  /** The report of the pull so far. @param stopped why it stopped; null at its end */
+  /** The report of the pull so far. @param stopped why it stopped, null at its end; `error` is null for other reasons */
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
     const entries = new Map((await this.#context.pages.entries()).map(entry => [mapKeyOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {
@@ -301,13 +307,14 @@ const RESTART_NOTES: Readonly<Record<RestartReason, (range: string) => string>> 
     `the range of the key, ${range}, begins after the end of the copy, so the copy is dropped: the events between are unknown`,
 }
 
-/** The name of a request for a page. It is the same in one run, so a paid page that was lost costs nothing again. */
+/** The name of a request for a page. It is the same in one run, so that a page that was paid for and lost is free. */
 function requestId(run: PullRun, series: StoredPages, before: string | null): string {
   const { ticker, timeframe, field } = series
   const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
 }
 
+/** The outcome of a series. If no request was needed, this run had pulled it before it was stopped. */
 function outcomeOf({ refusal, requested, complete, credits, isNew }: PullItem): Outcome {
   if (refusal !== null) return 'refused'
   if (!complete) return 'unfinished'
@@ -316,8 +323,8 @@ function outcomeOf({ refusal, requested, complete, credits, isNew }: PullItem): 
   return isNew ? 'pulled' : 'updated'
 }
 
-/** Adds to a series how many events are new, by their dates, and how many have changed. */
-function countDifferences(item: PullItem, before: readonly BandEvent[], after: readonly BandEvent[]): void {
+/** Adds to a series the number of new events, by their dates, and of changed ones. */
+function addDifferences(item: PullItem, before: readonly BandEvent[], after: readonly BandEvent[]): void {
   const earlierByDate = new Map(before.map(event => [event.date, event]))
   const repeated = after.filter(({ date }) => earlierByDate.has(date))
   item.added += after.length - repeated.length

@@ -32,11 +32,11 @@ import {
   tierOfRange,
 } from '../../core/tiers.js'
 import { haveGaps, keyOf, knownDate, type PageStore, type StoredPages, sourceWords } from '../../data/store/pages.js'
-import { type Chain, chainOf, refuseCondition, seriesText } from './pages.js'
-import { historyUnder, isUnderCondition, type UnderCondition, whyEmptyUnder } from './under-condition.js'
+import { type JoinedPages, joinPages, refuseCondition, seriesText } from './pages.js'
+import { hasCondition, historyWhen, type UnderCondition, whyEmptyWhen } from './under-condition.js'
 
-/** One stored series, or the pages of it that have come so far. */
-interface View extends Chain, SeriesKey {
+/** One stored series as questions see it: its pages as one. During a first pull, the pages that have come so far. */
+interface SeriesView extends JoinedPages, SeriesKey {
   url: string
   days: readonly Day[]
   /** For each event, the first day on which its bar is final. */
@@ -79,19 +79,19 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   /** Notes about the answers so far: their source, and what the pulled range does not cover. */
-  get marks(): readonly string[] {
+  get sourceNotes(): readonly string[] {
     return this.#notes.sentences
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    if (isUnderCondition(query)) {
+    if (hasCondition(query)) {
       const { events, query_range } = await this.#history(query)
       return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
     }
-    const { found, tier, range } = await this.#find(query)
-    const newest = found.slice(-query.limit).reverse()
+    const { matches, tier, range } = await this.#findEvents(query)
+    const newest = matches.slice(-query.limit).reverse()
     const shownEvents = newest.map(event => eventForTier(event, tier))
-    return eventsPage(query, shownEvents, found.length, range)
+    return eventsPage(query, shownEvents, matches.length, range)
   }
 
   async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
@@ -107,8 +107,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
-    if (isUnderCondition(query))
-      return whyEmptyUnder(
+    if (hasCondition(query))
+      return whyEmptyWhen(
         query,
         plain => this.#history(plain),
         plain => this.whyEmpty(plain),
@@ -123,8 +123,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       entitle(query, this.#options.tier, BUILT_IN)
       entitleAftermath(this.#options.tier)
     }
-    if (isUnderCondition(query)) return this.#historyUnderCondition(query, needsOutcomes)
-    const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
+    if (hasCondition(query)) return this.#historyUnderCondition(query, needsOutcomes)
+    const { view, context, matches, tier, range, today, rangeStart } = await this.#findEvents(query)
     if (needsOutcomes) refuseHiddenAftermath(view, tier)
     const { url, pulled_at, as_of } = view
     return {
@@ -134,7 +134,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       query_range: range,
       after: today === null ? null : rangeStartDate(rangeStart),
       as_of: dateOf(today),
-      events: found.map(event => {
+      events: matches.map(event => {
         const shownEvent: HistoricEvent = { ...eventForTier(event, tier) }
         if (context !== null) shownEvent.context_band = bandOn(context, view, event)
         return shownEvent
@@ -144,39 +144,41 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     }
   }
 
+  /** The history of a query with a condition. Its fields may be of other tickers, which must have been pulled too. */
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key)
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
-    return historyUnder(query, sourceText(query), plain => this.#history(plain, { needsOutcomes }), historyOfKey)
+    return historyWhen(query, sourceText(query), plain => this.#history(plain, { needsOutcomes }), historyOfKey)
   }
 
-  /** The events of a query without a condition, oldest first, with their series and the scope of the caller. */
-  async #find(query: HistoryQuery) {
+  /** The events that match a query without a condition, oldest first, with their series, its context and the scope. */
+  async #findEvents(query: HistoryQuery) {
     refuseCondition(query, sourceText(query))
     entitle(query, this.#options.tier, BUILT_IN)
-    const view = await this.#view(query)
-    const { context: other, ...plain } = query
-    const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
+    const view = await this.#readView(query)
+    const contextKey = query.context === undefined ? null : { ...query.context, timeframe: query.timeframe }
+    const context = contextKey === null ? null : await this.#readView(contextKey)
     const scope = await this.#scope(view)
     const start = Math.max(scope.rangeStart, query.after ?? scope.rangeStart)
     if (view.partial && start < view.after) throw unfinishedError(view)
-    if (context !== null) this.#noteUnknownContext(matchingEvents(view, plain, start), context)
-    const matches = matchingEvents(view, query, start)
-    const band = other?.band
-    const found = band === undefined ? matches : matches.filter(event => bandOn(context!, view, event) === band)
-    return { view, context, ...scope, found }
+    const inAnyContext = matchingEvents(view, query, start)
+    if (context !== null) this.#noteUnknownContext(inAnyContext, context)
+    const band = contextKey?.band
+    const matches =
+      band === undefined ? inAnyContext : inAnyContext.filter(event => bandOn(context!, view, event) === band)
+    return { view, context, ...scope, matches }
   }
 
   /**
-   * The view of a pulled series. Throws NotFound for one that was not pulled, Busy for one that may have holes, InvalidParameter for an
-   * as-of day before that of the pull.
+   * Reads a pulled series. Throws NotFound if it was not pulled, and Busy if there is a gap between its pages. Throws
+   * InvalidParameter for an as-of day before that of the pull.
    */
-  async #view(key: SeriesKey): Promise<View> {
+  async #readView(key: SeriesKey): Promise<SeriesView> {
     const series = await this.#pages.series(key)
-    if (series === null) throw await this.#notPulled(key)
+    if (series === null) throw await this.#notPulledError(key)
     const view = viewOf(series)
     if (haveGaps(series.kept)) throw unfinishedError(view)
     this.#refuseEarlierDay(view)
@@ -185,24 +187,25 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   /** The tier, as-of day and range for an answer: those of the caller, limited to those of the pull. */
-  async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
+  async #scope({ url, as_of, query_range, events, total_occurrences, after }: SeriesView): Promise<Scope> {
     const { tier: callerTier, asOf } = this.#options
-    const granted = tierOfRange(query_range)
-    const tier = callerTier !== null && (granted === null || includesTier(granted, callerTier)) ? callerTier : granted
+    const pullTier = tierOfRange(query_range)
+    const isCallerLower = callerTier !== null && (pullTier === null || includesTier(pullTier, callerTier))
+    const tier = isCallerLower ? callerTier : pullTier
     const plan = planOf(tier)
     const range = tier === null ? query_range : plan.range
     // The server's newest pulled day, so that answers stay the same.
     const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
     if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
-    const isWhole = granted === null || granted === tier
-    if (!isWhole) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
+    const isWholeRange = pullTier === null || pullTier === tier
+    if (!isWholeRange) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
     // Without an as-of day the server still reports the number of events: earlier events lie outside the range.
     const older = events.at(-1 - total_occurrences)
     return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
 
   /** Throws InvalidParameter for an as-of day before the day of the pull. */
-  #refuseEarlierDay(view: View): void {
+  #refuseEarlierDay(view: SeriesView): void {
     const { asOf } = this.#options
     const known = knownDate(view)
     if (asOf === null || formatDay(asOf) >= known) return
@@ -212,7 +215,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 
   /** The error for a series that was not pulled, which names the pulled series of the ticker. */
-  async #notPulled(key: SeriesKey): Promise<NotFound> {
+  async #notPulledError(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
     if (entries.length === 0) return this.#options.unknownTicker(key.ticker)
     const pulledFields = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
@@ -225,24 +228,26 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
    * Adds a note for each reason why the band of the context is not known on dates of `matches`. Throws Busy if pages
    * that are still missing may have it.
    */
-  #noteUnknownContext(matches: readonly BandEvent[], context: View): void {
+  #noteUnknownContext(matches: readonly BandEvent[], context: SeriesView): void {
     const { days, after, upTo, events } = context
-    const count = (matchesDay: (day: Day) => boolean): number =>
-      matches.filter(({ date }) => matchesDay(parseDay(date)!)).length
+    const countDays = (isCounted: (day: Day) => boolean): number =>
+      matches.filter(({ date }) => isCounted(parseDay(date)!)).length
     const addNote = (sentence: string): void => this.#notes.addGap(`${seriesText(context)} ${sentence}`)
-    const beforeRange = count(day => day <= after)
+    const beforeRange = countDays(day => day <= after)
     if (beforeRange > 0 && context.partial) throw unfinishedError(context)
     if (beforeRange > 0)
       addNote(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(beforeRange)} before is not known.`)
     const firstChange = days[0]
-    const beforeChange = count(day => day > after && day <= upTo && (firstChange === undefined || day < firstChange))
+    const beforeChange = countDays(
+      day => day > after && day <= upTo && (firstChange === undefined || day < firstChange),
+    )
     if (beforeChange > 0 && firstChange === undefined)
       addNote(`has no change in the pulled data, so its band on ${datesText(beforeChange)} is not known.`)
     else if (beforeChange > 0)
       addNote(
         `begins with ${formatDay(firstChange!)} in the pulled data: on ${datesText(beforeChange)} before, it is assumed to be ${events[0]!.prev_band}, the band that ended then.`,
       )
-    const afterPull = count(day => day > upTo)
+    const afterPull = countDays(day => day > upTo)
     if (afterPull > 0)
       addNote(`was pulled as of ${formatDay(upTo)}: its band on ${datesText(afterPull)} after that is not known.`)
   }
@@ -253,58 +258,60 @@ function sourceText({ ticker }: HistoryQuery): string {
 }
 
 /** The view of a series: its stored pages, or during a first pull the pages that have come. */
-function viewOf(series: StoredPages): View {
+function viewOf(series: StoredPages): SeriesView {
   const partial = series.kept.length === 0
-  const chain = chainOf(partial ? series.coming : series.kept)!
-  const days = chain.events.map(event => parseDay(event.date)!)
-  const weekends = days.some(isWeekend)
-  const finalDays = series.timeframe === 'daily' ? days : days.map(day => weekFinalOn(day, weekends))
-  const upTo = parseDay(knownDate(chain))!
-  const first = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
-  const tier = tierOfRange(chain.query_range)
+  const pages = joinPages(partial ? series.coming : series.kept)!
+  const days = pages.events.map(event => parseDay(event.date)!)
+  const tradesOnWeekends = days.some(isWeekend)
+  const finalDays = series.timeframe === 'daily' ? days : days.map(day => weekFinalOn(day, tradesOnWeekends))
+  const upTo = parseDay(knownDate(pages))!
+  const dayBeforeFirst = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
+  const tier = tierOfRange(pages.query_range)
+  const rangeStart = tier === null ? upTo : PLANS[tier].rangeStart(upTo)
   // Events older than the range exist if an earlier pull brought them.
-  const after = partial ? first : Math.min(first, tier === null ? upTo : PLANS[tier].rangeStart(upTo))
-  return { ...keyOf(series), ...chain, url: series.url, days, finalDays, partial, after, upTo }
+  const after = partial ? dayBeforeFirst : Math.min(dayBeforeFirst, rangeStart)
+  return { ...keyOf(series), ...pages, url: series.url, days, finalDays, partial, after, upTo }
 }
 
-/** The events after a day that match the bands and the end of a query, oldest first. Ignores its context. */
-function matchingEvents({ events, days }: View, { before, bands }: HistoryQuery, after: Day): BandEvent[] {
-  const until = before ?? Number.POSITIVE_INFINITY
+/** The events after a day that match the bands and the `before` of a query, oldest first. Its context does not count. */
+function matchingEvents({ events, days }: SeriesView, query: HistoryQuery, after: Day): BandEvent[] {
+  const { before: until = Number.POSITIVE_INFINITY, bands } = query
   return events.filter(
     (event, i) => days[i]! > after && days[i]! < until && (bands === undefined || bands.includes(event.band)),
   )
 }
 
 /**
- * The band in force on the bar of another ticker's event: the last one entered by a final bar. Before the first event
- * it is the band that this event ended; null outside the range.
+ * The band of a context on the bar of a series' event: the last one that was entered on a final bar. Before the first
+ * event of the context it is the band that this event ended; null outside its range.
  */
-function bandOn({ events, days, finalDays, after, upTo }: View, other: View, { date }: BandEvent): string | null {
+function bandOn(context: SeriesView, series: SeriesView, { date }: BandEvent): string | null {
+  const { events, days, finalDays, after, upTo } = context
   const day = parseDay(date)!
   if (day <= after || day > upTo) return null
-  const finalDay = other.finalDays[other.days.indexOf(day)]!
+  const finalDay = series.finalDays[series.days.indexOf(day)]!
   const next = days.findIndex((eventDay, i) => eventDay > day || finalDays[i]! > finalDay)
   if (next === 0) return events[0]!.prev_band
-  const last = events.at(next === -1 ? -1 : next - 1)
+  const last = next === -1 ? events.at(-1) : events[next - 1]
   return last?.band ?? null
 }
 
-/** The band in force at the end of the pages; null without an event. Its number of bars is not known here. */
-function presentBand({ events, days }: View, rangeStart: Day): EventHistory['present'] {
+/** The band in force at the end of the pages; null without an event. `since` is null if it began before the range. */
+function presentBand({ events, days }: SeriesView, rangeStart: Day): EventHistory['present'] {
   const last = events.at(-1)
   if (last === undefined) return null
   return { band: last.band, since: days.at(-1)! > rangeStart ? last.date : null, bars: null, initial: false }
 }
 
-/** Throws TierRestricted if the key's tier hides later returns. */
-function refuseHiddenAftermath(view: View, tier: Tier | null): void {
+/** Throws TierRestricted if a tier hides later returns. @param tier null: unknown, which passes */
+function refuseHiddenAftermath(view: SeriesView, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
   const message = `${seriesText(view)} was pulled with a ${tier} key, which gives no aftermath; pull it again with a plus key.`
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullRemedy(view) })
 }
 
 /** The error for a series with missing pages. */
-function unfinishedError(view: View): Busy {
+function unfinishedError(view: SeriesView): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
     : 'was copied as of different days, and events between them may be missing'
@@ -316,8 +323,8 @@ function pullRemedy({ ticker, timeframe, field }: SeriesKey): Remedy {
 }
 
 /** `one date`, `3 dates` */
-function datesText(dates: number): string {
-  return dates === 1 ? 'one date' : `${dates} dates`
+function datesText(count: number): string {
+  return count === 1 ? 'one date' : `${count} dates`
 }
 
 /** Notes about answers from pulled events. */
@@ -327,7 +334,6 @@ class SourceNotes {
   /** Sentences about dates that the pulled data do not cover. */
   readonly #gaps = new Set<string>()
 
-  /** Adds a series that an answer used. */
   addSeries({ ticker, field, ...source }: SeriesKey & PulledSource): void {
     const words = sourceWords(source)
     const { tickers, fields } = this.#seriesBySource.get(words) ?? { tickers: new Set(), fields: new Set() }

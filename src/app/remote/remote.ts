@@ -43,10 +43,10 @@ import {
   oversoldPageOf,
   tierOfCredits,
 } from './answer.js'
-import { MAX_PAGE_EVENTS, refuseCondition, startOf } from './pages.js'
+import { dayBeforeRange, MAX_PAGE_EVENTS, refuseCondition } from './pages.js'
 import { TickerPages } from './ticker-pages.js'
 import { type RequestName, Transport, type TransportOptions } from './transport.js'
-import { historyUnder, isUnderCondition, whyEmptyUnder } from './under-condition.js'
+import { hasCondition, historyWhen, whyEmptyWhen } from './under-condition.js'
 
 interface RemotePage {
   /** As it was sent. */
@@ -104,7 +104,6 @@ export class Remote implements Source {
     return this.#pages
   }
 
-  /** The address that questions go to. */
   get url(): string {
     return this.#transport.address.base
   }
@@ -119,9 +118,10 @@ export class Remote implements Source {
     return this.#transport.ahead
   }
 
-  /** The plan of the key, judged by its range or its credits. */
+  /** The tier of the key, judged by its range or its credits; null if neither is known. */
   get tier(): Tier | null {
-    return (this.#range && tierOfRange(this.#range.query_range)) ?? tierOfCredits(this.credits)
+    const tierByRange = this.#range === null ? null : tierOfRange(this.#range.query_range)
+    return tierByRange ?? tierOfCredits(this.credits)
   }
 
   /** Checks the key free of charge, with an invalid question. Throws Unauthorized. */
@@ -136,7 +136,7 @@ export class Remote implements Source {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    if (!isUnderCondition(query)) return (await this.#newestOfBands(query)).page
+    if (!hasCondition(query)) return (await this.#newestOfBands(query)).page
     const { events, query_range } = await this.#history(query)
     return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
   }
@@ -157,7 +157,7 @@ export class Remote implements Source {
     return { ...pages.at(-1)!, page: { ...firstPage.page, events, total_occurrences } }
   }
 
-  /** Reads one page of events, of any band or of one. It costs a credit, or two with a context. */
+  /** Reads one page of events of a query with at most one band. It costs a credit, or two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     refuseCondition(query, this.url)
     const page = await this.#askOnce(EVENTS_PATH, eventsSearch(query), answer => pageOf(answer, query))
@@ -167,8 +167,8 @@ export class Remote implements Source {
   }
 
   /**
-   * One page of events, regardless of earlier answers: for callers that store pages longer than a run. Free if the same name was
-   * used within 48 hours, or if the ETag still matches and the server supports it.
+   * Requests one page of events, regardless of earlier answers: for callers that store pages longer than a run. Free if
+   * the same name was used within 48 hours, or if the ETag still matches and the server supports it.
    */
   async newPage(query: EventsQuery, requestName: Required<RequestName>): Promise<NewPage> {
     const answer = await this.#transport.ask(EVENTS_PATH, eventsSearch(query), requestName)
@@ -193,7 +193,7 @@ export class Remote implements Source {
 
   /** The newest events of a query: from one page for each band, or from the full history for more than a page holds. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
-    if (query.limit > MAX_PAGE_EVENTS || isUnderCondition(query)) return newestOf(this, query)
+    if (query.limit > MAX_PAGE_EVENTS || hasCondition(query)) return newestOf(this, query)
     const { page, asOf } = await this.#newestOfBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
@@ -205,21 +205,21 @@ export class Remote implements Source {
     return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
   }
 
-  /** Why earlier answers were empty: the server's own note, or that its range has no events. Sends no request. */
+  /** Why an answer was empty: the server's own note, or that its range has no events; null if neither is known. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
-    const { bands: _bands, ...anyBand } = query
-    if (isUnderCondition(query))
-      return whyEmptyUnder(
+    if (hasCondition(query))
+      return whyEmptyWhen(
         query,
         plain => this.#fullHistory(plain),
         plain => this.whyEmpty(plain),
       )
-    // A tally queries all bands, and counts the wanted ones.
-    for (const queries of [queryForEachBand(query), [anyBand]]) {
-      const notes = new Set(queries.flatMap(bandQuery => this.#notes.get(questionKey(bandQuery)) ?? []))
+    // A tally queries all bands together, and counts the wanted ones.
+    const { bands: _bands, ...allBands } = query
+    for (const queries of [queryForEachBand(query), [allBands]]) {
+      const notes = new Set(queries.flatMap(sentQuery => this.#notes.get(questionKey(sentQuery)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
-    return this.#range && noEventsReason(this.#range)
+    return this.#range === null ? null : noEventsReason(this.#range)
   }
 
   async known(): Promise<readonly KnownTicker[]> {
@@ -231,7 +231,7 @@ export class Remote implements Source {
   }
 
   /** The history of each field of each ticker, in this order. Several requests are under way at once. */
-  histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncIterable<History> {
+  histories({ tickers, fields, outcomes, base: _base, ...filter }: HistoriesQuery): AsyncIterable<History> {
     const queries = tickers.flatMap(ticker => fields.map((field): HistoryQuery => ({ ...filter, ticker, field })))
     return queryAhead(queries, async query => {
       if (outcomes === 'needed') await this.#refuseHiddenAftermath(query)
@@ -256,10 +256,10 @@ export class Remote implements Source {
     return `Remote(${this.url})`
   }
 
-  /** The history of a query, of a condition too. */
+  /** The history of a query, which may have a condition. */
   async #history(query: HistoryQuery): Promise<EventHistory> {
     const readHistory = (plain: HistoryQuery): Promise<EventHistory> => this.#fullHistory(plain)
-    return isUnderCondition(query) ? historyUnder(query, this.url, readHistory) : readHistory(query)
+    return hasCondition(query) ? historyWhen(query, this.url, readHistory) : readHistory(query)
   }
 
   /** All events of a query without a condition, each with the band of the context if there is one. */
@@ -267,11 +267,11 @@ export class Remote implements Source {
     const { context, ...plain } = query
     const { ticker, field, timeframe } = query
     const band = context?.band
-    const closedQuery: ClosedQuery =
+    const directQuery: DirectQuery =
       context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
-    const events = await this.#allEvents(closedQuery)
+    const events = await this.#allEvents(directQuery)
     // The first page, already requested, shows the range; another answer may have come since.
-    const range = rangeOf(await this.page({ ...queryForEachBand(closedQuery)[0]!, limit: MAX_PAGE_EVENTS }))
+    const range = rangeOf(await this.page({ ...queryForEachBand(directQuery)[0]!, limit: MAX_PAGE_EVENTS }))
     let shownEvents: HistoricEvent[] = events
     if (context !== undefined && band === undefined)
       shownEvents = await this.#withContextBands(events, { ...query, context })
@@ -279,8 +279,8 @@ export class Remote implements Source {
     return { ticker, field, timeframe, ...range, events: shownEvents, present: await this.#bandInForce(query, events) }
   }
 
-  /** All events of a question, oldest first. */
-  async #allEvents(query: ClosedQuery): Promise<BandEvent[]> {
+  /** All events of a query, oldest first. */
+  async #allEvents(query: DirectQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
     for (const bandQuery of queryForEachBand(query))
       for (const event of await this.#allPages(bandQuery)) events.push(event)
@@ -291,19 +291,18 @@ export class Remote implements Source {
    * All events of a query that names at most one band, oldest first. Requests page by page backwards in time, and throws
    * Upstream for pages without an end.
    */
-  async #allPages(query: ClosedQuery): Promise<BandEvent[]> {
+  async #allPages(query: DirectQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
-    let { before } = query
+    const pageQuery: EventsQuery = { ...query, limit: MAX_PAGE_EVENTS }
     let remaining = Number.POSITIVE_INFINITY
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const pageQuery = { ...query, limit: MAX_PAGE_EVENTS, ...(before === undefined ? {} : { before }) }
-      const { events: pageEvents, total_occurrences: total } = (await this.page(pageQuery)).page
+      const { events: pageEvents, total_occurrences: total } = (await this.page({ ...pageQuery })).page
       // A range that moves with time can only lose events, so the number of earlier events never grows.
       if (total > remaining) throw this.#answerError(`reported ${remaining} earlier events, and then ${total}`)
       for (const event of pageEvents) events.push(event)
       remaining = total - pageEvents.length
       if (remaining === 0) return events.reverse()
-      before = parseDay(pageEvents.at(-1)!.date)!
+      pageQuery.before = parseDay(pageEvents.at(-1)!.date)!
     }
     throw this.#answerError('sends pages without an end')
   }
@@ -331,7 +330,7 @@ export class Remote implements Source {
 
   /** Throws TierRestricted if the plan of the key hides later returns. */
   async #refuseHiddenAftermath(query: HistoryQuery): Promise<void> {
-    const { bands: _any, context: _none, when: _when, ...allBands } = query
+    const { bands: _bands, context: _context, when: _when, ...allBands } = query
     try {
       // The first page of the whole history, which counting returns needs anyway.
       const { page } = await this.page({ ...allBands, limit: MAX_PAGE_EVENTS })
@@ -355,11 +354,12 @@ export class Remote implements Source {
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
   }
 
+  /** The bands of a field; none for an unknown one. */
   #bandsOf(field: string): readonly string[] {
     return this.#fields.find(({ name }) => name === field)?.bands ?? []
   }
 
-  /** Sends a question, or returns the answer if it was sent before. After an error it may be sent again. */
+  /** Sends a question, or returns the answer if it was sent before. A question that failed is sent again. */
   #askOnce<Found>(path: string, params: URLSearchParams, read: (answer: Answer) => Found): Promise<Found> {
     const name = `${path}?${params}`
     const earlier = this.#answers.get(name) as Promise<Found> | undefined
@@ -370,22 +370,24 @@ export class Remote implements Source {
     return answer
   }
 
+  /** The error for an answer that cannot be right. @param what the end of a sentence that begins with the server */
   #answerError(what: string): Upstream {
     return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
   }
 }
 
+/** The checked page in an answer, with the facts in its headers. Throws Upstream for a wrong answer. */
 function pageOf(answer: Answer, query: EventsQuery): RemotePage {
   return { page: eventsPageOf(answer, query), note: noteOf(answer), ...headersOf(answer) }
 }
 
-/** Why an answer is empty, as the server says it. */
+/** Why an answer is empty, as the server says it; null if it does not. */
 function noteOf({ headers, repeat }: Answer): string | null {
   const note = headerText(headers, NOTE)
   return note === null ? null : repeat(note)
 }
 
-/** The key of a question, without its limit. */
+/** The key of a query in the map of notes; it does not depend on the limit. */
 function questionKey({ ticker, field, timeframe, bands, before, after, context }: HistoryQuery): string {
   return JSON.stringify([ticker, field, timeframe, bands, before, after, context])
 }
@@ -411,7 +413,7 @@ function refuseHiddenAftermath(query: HistoryQuery, tier: Tier | null): void {
 
 /** The range of dates that a page covers. */
 function rangeOf({ page: { query_range }, asOf: as_of }: RemotePage): Range {
-  return { query_range, after: dateOf(startOf({ as_of, query_range })), as_of }
+  return { query_range, after: dateOf(dayBeforeRange({ as_of, query_range })), as_of }
 }
 
 /** A field that every plan has. */
@@ -420,8 +422,8 @@ const ANY_FIELD = 'rsi_zone'
 /** A field has at most one event a date: more pages than a century of days fills are no history. */
 const MAX_PAGES = 400
 
-/** A history that can be queried directly: its context, if any, has a band. */
-type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
+/** A query that the API can answer: its context, if any, names a band. */
+type DirectQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
 
 /** Questions under way at once: enough to hide a server's latency, few enough not to trip its limits. */
 const MAX_RUNNING_QUERIES = 8

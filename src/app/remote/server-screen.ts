@@ -27,8 +27,9 @@ interface Filter {
 }
 
 /**
- * The tickers of a server that meet a condition, by its search: a credit a page of 100. A search says nothing of the
- * bars before the last one, so `since` and `bars` are null. Throws InvalidParameter for a condition that a search cannot decide.
+ * The tickers of a server that meet a condition, by its search, which costs a credit for a page of 100. A search says
+ * nothing of the bars before the last one, so `since` and `bars` of a match are null. Throws InvalidParameter for a
+ * condition that a search cannot decide.
  */
 export async function serverScreen(
   pages: Pick<TickerPages, 'search'>,
@@ -40,33 +41,35 @@ export async function serverScreen(
     throw wrong('tickers', `a search of a server takes at most ${MAX_VALUES} tickers.`, {
       value: String(tickers!.length),
     })
-  const filters = [...tests.flatMap(filtersOf), ...(tickers ? [{ field: 'ticker', op: 'in', value: tickers }] : [])]
-  const subjects = new Map(tests.map(({ subject }) => [printSubject(subject), longNameOf(subject.field)]))
-  const fields = ['ticker', 'as_of_date', 'close', ...new Set(subjects.values())]
+  const filters = tests.flatMap(filtersOf)
+  if (tickers !== undefined) filters.push({ field: 'ticker', op: 'in', value: tickers })
+  // The column of the search for each tested field.
+  const columns = new Map(tests.map(({ subject }) => [printSubject(subject), longNameOf(subject.field)]))
+  const fields = ['ticker', 'as_of_date', 'close', ...new Set(columns.values())]
   const matches: ScreenMatch[] = []
   let page: SearchPage
   do {
     page = await pages.search({ timeframe, filters, fields, limit: MAX_LIMIT, offset: matches.length })
-    for (const result of page.results) matches.push(matchOf(result, page, subjects))
+    for (const result of page.results) matches.push(matchOf(result, page, columns))
   } while (page.has_more && page.results.length > 0)
   return {
     schema: 'bands.screen/3',
     when,
     within: null,
     as_of: page.date,
-    subjects: [...subjects.keys()],
+    subjects: [...columns.keys()],
     matches,
     scanned: page.total_scanned,
     stale: 0,
   }
 }
 
-/** The tests of a condition: of bands on the last bar, joined by `and`. Throws InvalidParameter for any other condition. */
+/** The tests of a condition: bands of the last bar, joined by `and`. Throws InvalidParameter for any other condition. */
 function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[] {
   if (condition.is === 'and') return condition.parts.flatMap(part => decidableTests(part, timeframe))
   if (condition.is !== 'state' || condition.bars > 1) throw undecidedError(condition)
-  const { ticker, timeframe: own } = condition.subject
-  if (ticker !== null || (own !== null && own !== timeframe)) throw undecidedError(condition)
+  const { ticker, timeframe: testTimeframe } = condition.subject
+  if (ticker !== null || (testTimeframe !== null && testTimeframe !== timeframe)) throw undecidedError(condition)
   return [condition]
 }
 
@@ -76,20 +79,20 @@ function undecidedError(condition: Condition): InvalidParameter {
   return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' })
 }
 
-/** The filters of a search for one test; `!=` needs a filter for each band. */
+/** The filters of a search for one test; a negated test (`!=`) needs a filter for each band. */
 function filtersOf({ subject, bands, negated }: StateTest): Filter[] {
   const field = longNameOf(subject.field)
   return negated ? bands.map(value => ({ field, op: 'neq', value })) : [{ field, op: 'in', value: bands }]
 }
 
-/** A result of a search as a match of a screen. @param subjects the column of the search for each tested field */
+/** A result of a search as a match of a screen. @param columns the column of the search for each tested field */
 function matchOf(
   result: SearchPage['results'][number],
   { timeframe, date: today }: SearchPage,
-  subjects: ReadonlyMap<string, string>,
+  columns: ReadonlyMap<string, string>,
 ): ScreenMatch {
   const date = String(result.as_of_date)
-  const bands = [...subjects].map(([name, column]) => {
+  const bands = [...columns].map(([name, column]) => {
     const band = result[column]
     return [name, typeof band === 'string' ? band : null] as const
   })

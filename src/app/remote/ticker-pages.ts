@@ -61,13 +61,14 @@ export class TickerPages {
       if (cursor !== null) params.cursor = cursor
       const page: BarsPage = await this.barsPage(params)
       for (const bar of page.bars) yield { ticker: page.ticker, ...bar }
+      // Cursors are dates, which must grow.
       if (page.has_more && (page.next_cursor ?? '') <= (cursor ?? ''))
         throw new Upstream(`the pages of bars of ${page.ticker} do not end: two have the same cursor.`, BARS_PATH, 200)
       cursor = page.has_more ? page.next_cursor : null
     } while (cursor !== null)
   }
 
-  /** The page at a path, whose braces name parameters. Throws Upstream for an answer of another schema. */
+  /** Requests the page at a path, whose braces name parameters. Throws Upstream, with `what` it is not, for another schema. */
   async #ask<Page>(
     path: string,
     table: Table,

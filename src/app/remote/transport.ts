@@ -14,19 +14,21 @@ import { IDEMPOTENCY_KEY } from '../../server/wire/format.js'
 import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
 import {
   type Answer,
-  bodyOf,
   type Credits,
   creditsOf,
   errorFromAnswer,
+  errorMembers,
   type Headers,
   headerText,
   readDocument,
 } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf, MAX_CONNECTIONS } from './dispatcher.js'
+import type { GetHooks } from './get.js'
 import {
   backoff,
   Deadline,
   httpDate,
+  isTemporary,
   momentAfter,
   retryAfter,
   SILENCE_MS,
@@ -52,13 +54,9 @@ export interface TransportOptions {
   lent?: Partial<TestHooks>
 }
 
-interface TestHooks {
-  /** In [0, 1). */
-  random(): number
+interface TestHooks extends Pick<GetHooks, 'random' | 'now'> {
   /** Rejects when the signal says so. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** Milliseconds since 1970, UTC. */
-  now(): number
 }
 
 /** Queries one server over HTTP with one key and with retries. All its errors are safe to show. */
@@ -70,7 +68,7 @@ export class Transport {
   ahead: number | null = null
   readonly #key: string
   readonly #timeoutMs: number
-  readonly #attempts: number
+  readonly #maxAttempts: number
   readonly #hooks: TestHooks
   readonly #connections: Connections
   /** By URL: names of questions that may have been charged without an answer. A retry under the same name is free. */
@@ -78,7 +76,7 @@ export class Transport {
   /** Running questions, and those that wait in line. */
   #runningTasks = 0
   readonly #waiting: (() => void)[] = []
-  /** Aborted by an error that concerns all callers; its reason is that error. */
+  /** Aborted by an error that concerns all running tasks; its reason is that error. */
   #stopAll = new AbortController()
   /** On the clock of `performance`: the server wants no request before this time. */
   #quietUntil = 0
@@ -90,7 +88,7 @@ export class Transport {
       throw new ConfigError('the API key is empty, too long, or has characters that no key has.')
     this.#key = key
     this.#timeoutMs = integerInRange('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
-    this.#attempts = 1 + integerInRange('retries', retries ?? DEFAULT_RETRIES, 0)
+    this.#maxAttempts = 1 + integerInRange('retries', retries ?? DEFAULT_RETRIES, 0)
     this.#hooks = {
       random: Math.random,
       sleep: (ms, signal) => pause(ms, undefined, { signal }),
@@ -101,8 +99,8 @@ export class Transport {
   }
 
   /**
-   * The answer 200 to a GET, or 304 where the answer that a tag names was there already. Throws what the server refused
-   * with, or Upstream.
+   * Sends a GET. Returns an answer 200, or 304 if the answer with this ETag is unchanged. Throws the error of the server's
+   * refusal, or Upstream.
    */
   async ask(path: string, params: URLSearchParams, { id, etag = null }: RequestName = {}): Promise<Answer> {
     const url = `${this.address.base}${path}${params.size === 0 ? '' : `?${params}`}`
@@ -111,13 +109,13 @@ export class Transport {
     try {
       return await this.#runInTurn(ending => this.#askWithRetries({ url, id: requestId, etag }, ending))
     } catch (error) {
-      // It may have been answered, and charged, though the answer has not arrived.
+      // The server may have charged an answer that has not arrived.
       if (error instanceof Upstream) this.#unansweredIds.set(url, requestId)
       throw error
     }
   }
 
-  /** The server's text, safe to repeat. */
+  /** A text of the server that is safe to show: without the key and control characters. */
   repeat(text: string): string {
     return safeToRepeat(text, this.#key)
   }
@@ -127,7 +125,8 @@ export class Transport {
   }
 
   /**
-   * Runs a few tasks at once; the others wait in line. An error such as a refused key ends all of them; later calls run.
+   * Runs a task once fewer than MAX_CONNECTIONS are running. An error such as a refused key ends all running and waiting
+   * tasks; tasks that come later run.
    * @param task gets a signal that ends its waiting; the signal's reason is the error of another task
    */
   async #runInTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
@@ -153,18 +152,18 @@ export class Transport {
   async #askWithRetries(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
-    const { tried, attempt, wait } = await tryUntilFinal(() => this.#attempt(question), {
-      attempts: this.#attempts,
+    const { outcome, attempts, wait } = await tryUntilFinal(() => this.#tryOnce(question), {
+      maxAttempts: this.#maxAttempts,
       deadline,
       ending,
       sleep: this.#hooks.sleep,
       firstWaitMs: this.#quietMs,
-      waitAfter: (tried, attempt) => this.#waitAfter(tried, attempt),
+      waitAfter: (outcome, attemptNumber) => this.#waitAfter(outcome, attemptNumber),
       onDemand: ms => {
         this.#quietUntil = performance.now() + ms
       },
     })
-    return this.#answerOrThrow(tried, question, attempt, wait)
+    return this.#answerOrThrow(outcome, question, attempts, wait)
   }
 
   /** Remaining time without requests, in milliseconds; below 0 once it is over. */
@@ -173,24 +172,24 @@ export class Transport {
   }
 
   /** The wait before the next attempt; null if the attempt is final. */
-  #waitAfter(tried: Attempt, attempt: number): Wait | null {
-    const ownWait = { ms: Math.max(backoff(attempt, this.#hooks.random), this.#quietMs), demanded: false }
-    if ('failure' in tried) return tried.failure.again ? ownWait : null
-    const { status, headers, document } = tried.answer
-    if (status !== 429 && (status < 500 || status === 501)) return null
-    const ms = retryAfter(headers, bodyOf(document).reset, this.#hooks.now())
+  #waitAfter(outcome: Attempt, attemptNumber: number): Wait | null {
+    const ownWait = { ms: Math.max(backoff(attemptNumber, this.#hooks.random), this.#quietMs), demanded: false }
+    if ('failure' in outcome) return outcome.failure.canRetry ? ownWait : null
+    const { status, headers, document } = outcome.answer
+    if (!isTemporary(status)) return null
+    const ms = retryAfter(headers, errorMembers(document).reset, this.#hooks.now())
     return ms === null ? ownWait : { ms: Math.max(ms, this.#quietMs), demanded: true }
   }
 
-  /** The answer of the last attempt; throws the error that it means. */
-  #answerOrThrow(tried: Attempt, { url, etag, deadline }: Question, attempt: number, wait: Wait | null): Answer {
+  /** Returns the answer of the last attempt, or throws the error that its status or failure means. */
+  #answerOrThrow(outcome: Attempt, { url, etag, deadline }: Question, attempts: number, wait: Wait | null): Answer {
     const { base } = this.address
-    if ('failure' in tried) {
-      const what = deadline.isOver ? `did not answer within ${this.#timeoutMs / 1000} s` : tried.failure.what
-      const times = attempt === 1 ? '' : ` (asked ${attempt} times)`
+    if ('failure' in outcome) {
+      const what = deadline.isOver ? `did not answer within ${this.#timeoutMs / 1000} s` : outcome.failure.what
+      const times = attempts === 1 ? '' : ` (asked ${attempts} times)`
       throw new Upstream(`${base} ${what}${times}.`, url)
     }
-    const { answer } = tried
+    const { answer } = outcome
     if (answer.status === 200 && answer.fault === null) return answer
     if (answer.status === 304 && etag !== null) return answer
     if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
@@ -198,8 +197,8 @@ export class Transport {
     throw errorFromAnswer(answer, retryAt)
   }
 
-  /** A GET, until its answer is whole or the deadline passes. Never throws. */
-  async #attempt({ url, id, etag, deadline }: Question): Promise<Attempt> {
+  /** Sends one request, and waits until its answer is whole or the deadline passes. Never throws. */
+  async #tryOnce({ url, id, etag, deadline }: Question): Promise<Attempt> {
     const { dispatcher } = this.#connections
     const headers = {
       authorization: `Bearer ${this.#key}`,
@@ -226,8 +225,8 @@ export class Transport {
         answer: { base, url, repeat, status, headers: received, ...readDocument(received, bytes, { toShow: isOk }) },
       }
     } catch (thrown) {
-      const { what, again } = failureOf(thrown)
-      return { failure: { what: this.repeat(what), again } }
+      const { what, canRetry } = failureOf(thrown)
+      return { failure: { what: this.repeat(what), canRetry } }
     }
   }
 }
@@ -255,7 +254,7 @@ function integerInRange(param: string, value: number, least: number): number {
   throw wrong(param, `${param} ${describeValue(value)} is not ${allowed}.`, { value, allowed })
 }
 
-/** How many milliseconds a server's clock is ahead of `now`; null without a date in the headers. */
+/** How many milliseconds a server's clock is ahead of `now`; null without a readable date in the headers. */
 function clockDifference(headers: Headers, now: number): number | null {
   const time = httpDate(headerText(headers, 'Date'))
   return time === null ? null : time - now
@@ -266,5 +265,5 @@ function concernsAll(error: unknown): boolean {
   return error instanceof Unauthorized || error instanceof RateLimited || error instanceof Unavailable
 }
 
-/** One attempt at a question: an answer, or why there is none. */
+/** The outcome of one attempt at a question: an answer, or why there is none. */
 type Attempt = { answer: Answer } | { failure: Failure }

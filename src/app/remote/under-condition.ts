@@ -24,7 +24,7 @@ import { knownDate } from '../../data/store/pages.js'
 /** A question with a field and a condition. */
 export type UnderCondition = HistoryQuery & { when: string }
 
-export function isUnderCondition<Query extends HistoryQuery>(query: Query): query is Query & { when: string } {
+export function hasCondition<Query extends HistoryQuery>(query: Query): query is Query & { when: string } {
   return query.when !== undefined
 }
 
@@ -40,7 +40,7 @@ export const FIELDS_WITHOUT_GAPS: readonly string[] = [
   'volatility_regime',
 ]
 
-/** Parses the condition of a question. Throws InvalidParameter if events cannot decide it. @param sourceName their source */
+/** Parses a query's condition. Throws InvalidParameter if events cannot decide it. @param sourceName for the message */
 function parseDecidable(query: UnderCondition, sourceName: string): Condition {
   const { condition } = conditionField(query.when, BUILT_IN)
   for (const test of testsOf(condition)) {
@@ -50,12 +50,13 @@ function parseDecidable(query: UnderCondition, sourceName: string): Condition {
   return condition
 }
 
-/** The reason why events cannot decide a test of a condition, as a clause; null if they can. */
+/** The reason why events cannot decide a test of a query's condition, as a clause; null if they can. */
 function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
   const other = otherTickerOf(ticker, subject)
-  if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
+  const barsOfTest = test.is === 'state' ? test.bars : test.within
+  if (barsOfTest > 1) return `${text} counts bars`
   if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
   if (subject.timeframe !== null && subject.timeframe !== timeframe)
     return `${text} asks which ${subject.timeframe} bars were final by then`
@@ -85,7 +86,7 @@ function isFieldOfQuery(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ti
  * @param readHistory reads the history of the question without its condition
  * @param historyOfField reads the history of a field in the condition
  */
-export async function historyUnder(
+export async function historyWhen(
   query: UnderCondition,
   sourceName: string,
   readHistory: (query: HistoryQuery) => Promise<EventHistory>,
@@ -112,7 +113,7 @@ export async function historyUnder(
 }
 
 /** Why a query found no event: there is none without its condition either, or the condition held on none. */
-export async function whyEmptyUnder<Why extends WhyEmpty | null>(
+export async function whyEmptyWhen<Why extends WhyEmpty | null>(
   { when: _when, ...plain }: UnderCondition,
   readHistory: (query: HistoryQuery) => Promise<EventHistory>,
   whyEmpty: (query: HistoryQuery) => Promise<Why>,
@@ -154,13 +155,13 @@ interface LastChanges {
   onDate: HistoricEvent | null
 }
 
-/** @param events oldest first; at least one is not after the date */
+/** The last change of a field up to a date, and whether it is on it. @param events oldest first, one not after the date */
 function changesUpTo(events: readonly HistoricEvent[], date: string): LastChanges {
   const last = events.findLast(event => event.date <= date)!
   return { last, onDate: last.date === date ? last : null }
 }
 
-/** Whether a condition is true. @param changesOf the changes of a test's field up to the bar in question */
+/** Whether a condition is true on a bar. @param changesOf the last changes of a test's field up to this bar */
 function isTrueOn(condition: Condition, changesOf: (test: Test) => LastChanges): boolean {
   switch (condition.is) {
     case 'and':
@@ -179,12 +180,11 @@ function isTrueOn(condition: Condition, changesOf: (test: Test) => LastChanges):
   }
 }
 
-/** Whether a band is among some; null means any band. */
+/** Whether a test's bands include a band; null means any band. */
 function includesBand(bands: readonly string[] | null, band: string): boolean {
   return bands === null || bands.includes(band)
 }
 
-/** The error for a condition that events cannot decide. */
 function undecidableError(when: string, sourceName: string, why: Words): InvalidParameter {
   const what = sentence`${parameter('when')} ${quoted(when)} cannot be computed from events, and ${sourceName} gives nothing else`
   return wrong('when', sentence`${what}: ${why}.`, { value: when })

@@ -6,9 +6,9 @@ import { Agent, request } from 'undici'
 import { ConfigError, InvalidParameter, parameter, sentence, Upstream, wrong } from '../../core/errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
-import { backoff, Deadline, retryAfter, tryUntilFinal } from './patience.js'
+import { backoff, Deadline, isTemporary, retryAfter, tryUntilFinal } from './patience.js'
 
-/** Where an answer is posted, and how tryUntilFinal. */
+/** Where a document is posted, and how often it is tried. */
 export interface Webhook {
   /** With any secret in its path or query; messages show only its origin. */
   url: URL
@@ -19,7 +19,7 @@ export interface Webhook {
   retries?: number | undefined
 }
 
-/** The address of a webhook. Throws InvalidParameter for one that is none, or that carries a password. */
+/** Parses a webhook's address, the value of `param`. Throws InvalidParameter for a password in it, or a private address. */
 export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
   const url = webUrl(text)
   const allowed = 'an address such as https://example.com/hook'
@@ -28,7 +28,7 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
     throw wrong(param, sentence`${parameter(param)} is no address of a server; it is ${allowed}.`, { allowed })
   if (url.username !== '' || url.password !== '')
     throw wrong(param, sentence`${parameter(param)} has a user name or a password in it; leave it out.`, { allowed })
-  if (!allowPrivate) refusePrivateNumber(url)
+  if (!allowPrivate) refusePrivateAddress(url)
   return url
 }
 
@@ -50,23 +50,23 @@ export async function postToWebhook(
   const agent = new Agent({ connect: allowPrivate ? {} : { lookup: lookupPublic }, maxResponseSize: 2 ** 20 })
   const deadline = new Deadline(timeoutMs)
   try {
-    const { tried, attempt } = await tryUntilFinal(
+    const { outcome, attempts } = await tryUntilFinal(
       () => {
         const headers = signatureHeaders(secret, delivery, body)
         return tryToPost(url, { dispatcher: agent, method: 'POST', headers, body, signal: deadline.signal })
       },
       {
-        attempts: 1 + retries,
+        maxAttempts: 1 + retries,
         deadline,
         sleep: (ms, signal) => pause(ms, undefined, { signal }),
-        waitAfter({ again, demandedMs }, attempt) {
-          if (!again) return null
-          return { ms: demandedMs ?? backoff(attempt, Math.random), demanded: demandedMs !== null }
+        waitAfter({ canRetry, demandedMs }, attemptNumber) {
+          if (!canRetry) return null
+          return { ms: demandedMs ?? backoff(attemptNumber, Math.random), demanded: demandedMs !== null }
         },
       },
     )
-    if ('status' in tried && tried.status >= 200 && tried.status < 300) return tried.status
-    throw deliveryError(url, tried, attempt)
+    if ('status' in outcome && outcome.status >= 200 && outcome.status < 300) return outcome.status
+    throw deliveryError(url, outcome, attempts)
   } finally {
     await agent.destroy()
   }
@@ -87,28 +87,29 @@ function signatureHeaders(secret: string, delivery: string, body: string): Recor
 }
 
 /** One attempt: whether another may help, the pause that the server demands in milliseconds, and its result. */
-type Attempt = { again: boolean; demandedMs: number | null } & ({ status: number } | { what: string })
+type Attempt = { canRetry: boolean; demandedMs: number | null } & ({ status: number } | { what: string })
 
 /** Posts once. Throws InvalidParameter for an address that is not public. */
 async function tryToPost(url: URL, options: Parameters<typeof request>[1]): Promise<Attempt> {
   try {
     const { statusCode: status, headers, body } = await request(url, options)
     await body.dump()
-    const again = status === 429 || (status >= 500 && status !== 501)
-    return { status, again, demandedMs: again ? retryAfter(headers, null, Date.now()) : null }
+    const canRetry = isTemporary(status)
+    return { status, canRetry, demandedMs: canRetry ? retryAfter(headers, null, Date.now()) : null }
   } catch (thrown) {
+    // A name with several addresses fails with an error for each.
     const refusal = thrown instanceof AggregateError ? thrown.errors[0] : thrown
     if (refusal instanceof InvalidParameter) throw refusal
     return { ...failureOf(thrown), demandedMs: null }
   }
 }
 
-/** The error for the last of some attempts. */
-function deliveryError({ origin }: URL, tried: Attempt, attempts: number): Upstream {
+/** The error for a delivery that failed. @param outcome of the last attempt */
+function deliveryError({ origin }: URL, outcome: Attempt, attempts: number): Upstream {
   const times = attempts === 1 ? '' : ` (tried ${attempts} times)`
-  if (!('status' in tried)) return new Upstream(`the webhook at ${origin} ${tried.what}${times}.`, origin)
-  const redirect = tried.status >= 300 && tried.status < 400 ? ', a redirect, which is not followed' : ''
-  return new Upstream(`the webhook at ${origin} answered ${tried.status}${redirect}${times}.`, origin, tried.status)
+  if (!('status' in outcome)) return new Upstream(`the webhook at ${origin} ${outcome.what}${times}.`, origin)
+  const redirect = outcome.status >= 300 && outcome.status < 400 ? ', a redirect, which is not followed' : ''
+  return new Upstream(`the webhook at ${origin} answered ${outcome.status}${redirect}${times}.`, origin, outcome.status)
 }
 
 /** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are the special ranges in both families. */
@@ -124,11 +125,12 @@ const SPECIAL_RANGES = blockList([
   ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
 ])
 
+/** A list of address ranges such as `10.0.0.0/8`. */
 function blockList(ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
-    const [net = '', bits] = range.split('/')
-    list.addSubnet(net, Number(bits), familyOf(net))
+    const [net = '', prefixLength] = range.split('/')
+    list.addSubnet(net, Number(prefixLength), familyOf(net))
   }
   return list
 }
@@ -144,9 +146,9 @@ function isPublic(address: string): boolean {
 }
 
 /** Throws InvalidParameter for a URL whose host is an IP address that is not public. */
-function refusePrivateNumber({ hostname }: URL): void {
-  const number = hostname.replace(/^\[|\]$/g, '')
-  if (isIP(number) !== 0 && !isPublic(number)) throw privateAddressError(hostname)
+function refusePrivateAddress({ hostname }: URL): void {
+  const withoutBrackets = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(withoutBrackets) !== 0 && !isPublic(withoutBrackets)) throw privateAddressError(hostname)
 }
 
 function privateAddressError(host: string): InvalidParameter {
@@ -154,12 +156,12 @@ function privateAddressError(host: string): InvalidParameter {
   return wrong('webhook', message)
 }
 
-/** Looks a name up; refuses it if one of its addresses is not public. */
+/** Looks up the addresses of a host, as a socket needs it. Passes InvalidParameter on if one of them is not public. */
 const lookupPublic: LookupFunction = (host, options, done) => {
-  lookup(host, { ...options, all: true }, (error, found) => {
+  lookup(host, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return done(error, '', 0)
-    if (!found.every(({ address }) => isPublic(address))) return done(privateAddressError(host), '', 0)
-    if (options.all === true) return done(null, found)
-    done(null, found[0]!.address, found[0]!.family)
+    if (!addresses.every(({ address }) => isPublic(address))) return done(privateAddressError(host), '', 0)
+    if (options.all === true) return done(null, addresses)
+    done(null, addresses[0]!.address, addresses[0]!.family)
   })
 }

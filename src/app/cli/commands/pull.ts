@@ -14,11 +14,11 @@ import type { PullOptions } from '../../remote/pull.js'
 import {
   type CreditsLeft,
   creditsLeftOf,
+  makePullPlan,
   type Price,
   type PullPlan,
   type PullReport,
   type PullRequest,
-  planOf,
   type SeriesReport,
 } from '../../remote/pull-plan.js'
 import type { Remote } from '../../remote/remote.js'
@@ -292,7 +292,7 @@ function exampleLine({ ticker, field, timeframe }: SeriesKey, config: Config): s
 /** The plan of a pull, as far as it is known without a request. */
 async function planPull(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.pullServerUrl()
-  return planOf(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
+  return makePullPlan(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
 /** Callbacks that report the price of a pull as soon as it is known, and then its progress. */
