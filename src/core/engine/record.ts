@@ -290,6 +290,7 @@ function extendRecord(
   const { initialBar, initialBand, earlier } = recorded
   let keptCount = recorded.bars.length
   while (keptCount > 0 && recorded.bars[keptCount - 1]! >= since) keptCount--
+  // The band of the last kept event, or else the initial one, or else that of the bar before.
   let inForce = codes[since - 1]!
   if (keptCount > 0) inForce = recorded.bands[keptCount - 1]!
   else if (earlier === 0) inForce = initialBand

@@ -48,13 +48,13 @@ export function support(
     if (closesBeyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
     if (Number.isNaN(floor) || Number.isNaN(atr[t]!)) continue
     level[t] = floor
-    const c = close[t]!
-    if (compare(c, floor) < 0) {
+    const currentClose = close[t]!
+    if (compare(currentClose, floor) < 0) {
       state[t] = BREACHED
       closesBeyond = closesBeyond + 1 === rules.breaches ? 0 : closesBeyond + 1
     } else {
       closesBeyond = 0
-      state[t] = compare(c - floor, rules.approachingAtr * atr[t]!, c) <= 0 ? APPROACHING : INTACT
+      state[t] = compare(currentClose - floor, rules.approachingAtr * atr[t]!, currentClose) <= 0 ? APPROACHING : INTACT
     }
   }
   return { state, level }
@@ -67,9 +67,9 @@ export function support(
 function searchStart(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from
   for (; t > breaches + 1; t--) {
-    let k = 1
-    while (k <= breaches && compare(close[t - 1]!, close[t - 1 - k]!) > 0) k++
-    if (k > breaches) return t
+    let barsBack = 1
+    while (barsBack <= breaches && compare(close[t - 1]!, close[t - 1 - barsBack]!) > 0) barsBack++
+    if (barsBack > breaches) return t
   }
   return 1
 }

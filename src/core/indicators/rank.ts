@@ -94,7 +94,7 @@ function sortInPlace(values: Float64Array): void {
   else values.set(ordered)
 }
 
-/** Moves the values below a middle value to the front, and returns their number. Others and NaN follow them. */
+/** Moves the values below the median of 31 of them to the front, and returns their number. Others and NaN follow. */
 function partition(values: Float64Array): number {
   const step = Math.floor(values.length / 31)
   const middle = Float64Array.from({ length: 31 }, (_, i) => values[i * step]!).sort()[15]!

@@ -165,10 +165,10 @@ function resampledVariance(
   let pairs = 0
   for (let i = 0; i < indices.length; i++) {
     const value = values[i]!
-    let near = 0
-    for (let j = 0; j < i; j++) near += values[j]! * weights[indices[i]! - indices[j]!]!
+    let weightedEarlier = 0
+    for (let j = 0; j < i; j++) weightedEarlier += values[j]! * weights[indices[i]! - indices[j]!]!
     squares += value * value
-    pairs += value * near
+    pairs += value * weightedEarlier
   }
   const variance = squares + 2 * pairs - ((sum * sum) / n) * total
   return variance > RELATIVE_ROUNDING * squares ? variance : null

@@ -137,7 +137,7 @@ function correlationsOf(columns: readonly Float64Array[]): (number | null)[][] {
   return columns.map(a => columns.map(b => (a === b ? 1 : (regression(a, b)?.r ?? null))))
 }
 
-/** Adds to each simulation its name and the days that all simulations share. */
+/** Adds to each simulation its name and the days that all simulations share, `from` 0 `to` -1 if they share none. */
 function alignToCommonDays(names: readonly string[], simulations: readonly TradedRival[]): Rival[] {
   const calendars = simulations.map(({ days }) => days)
   const indices = sharedBarIndices(calendars, simulations[0]!.strategy.timeframe)

@@ -326,7 +326,7 @@ function smoothnessOf(
     return neighbourMean === null ? [] : [[value, neighbourMean]]
   })
   const cellValues = Float64Array.from(pairs, ([value]) => value)
-  const neighbourMeans = Float64Array.from(pairs, ([, around]) => around)
+  const neighbourMeans = Float64Array.from(pairs, ([, neighbourMean]) => neighbourMean)
   return regression(cellValues, neighbourMeans)?.r ?? null
 }
 

@@ -253,7 +253,7 @@ function bandDaysOf(closed: readonly TakenTrade[]): Int32Array {
   return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
-/** The closed trades by ticker, then by signal, ascending: their sums do not depend on the order of the trades. */
+/** The closed trades by ticker, then by signal, so that sums have one order. A signal on no eligible bar gets NO_DAY. */
 function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calendar: Int32Array): MovableTrades[] {
   const byMember = Map.groupBy(closed, ({ member }) => member)
   const members = [...byMember.keys()].sort((a, b) => (a.ticker < b.ticker ? -1 : 1))

@@ -30,7 +30,10 @@ export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = prepareRun
 /** Bars whose draw takes about a millisecond. */
 const BARS_A_MS = 20_000
 
-/** The shown run and the rank of each draw. Draws share too much for threads: only other machines take them. */
+/**
+ * The shown run, and the rank of each draw; no ranks if there is nothing to draw or to test. Draws share too much for
+ * threads: only other machines take them.
+ */
 export async function runAndTestDraws(
   ready: Ready,
   reps: number,

@@ -181,6 +181,7 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
   }
+  // The four that are taken out change no trade.
   const { name: _, benchmark: __, risk_free: ___, seed: ____, ...traded } = canonical
   const capital = capitalMatters(strategy) ? portfolio.capital : 1
   // The key is still `sizing`, because other keys would give other hashes than those in existing logs.

@@ -325,10 +325,8 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   )
   const interval = (figure: 'cagr' | 'sharpe' | 'maxDrawdown'): Interval => {
     const values = Float64Array.from(drawnCurves, drawn => drawn[figure])
-    return expandedInterval(
-      values.filter(value => !Number.isNaN(value)),
-      n / block,
-    )
+    const knownValues = values.filter(value => !Number.isNaN(value))
+    return expandedInterval(knownValues, n / block)
   }
   return {
     draws,

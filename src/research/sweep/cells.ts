@@ -259,7 +259,7 @@ export interface CellDetails extends Pick<SweepCell, 'low' | 'high' | 'sharpe'> 
   column: Column
 }
 
-/** The details of a tested cell. */
+/** The interval of a tested cell (null ends without one), and its returns and column for the contest of all cells. */
 export function detailsOf(
   result: CellResult & { cell: CalendarCell },
   run: SweepRun,

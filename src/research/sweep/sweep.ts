@@ -71,11 +71,9 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
  * @param logged the cells as the trial log has them; null without a log
  */
 function resultOf(summaries: readonly CellSummary[], query: KnownSweep, logged: LoggedCells | null) {
-  const qs = correctedPs(
-    summaries.map(({ p }) => p),
-    othersOf(logged, query).map(({ p }) => p),
-    query.adjust,
-  )
+  const ps = summaries.map(({ p }) => p)
+  const otherPs = othersOf(logged, query).map(({ p }) => p)
+  const qs = correctedPs(ps, otherPs, query.adjust)
   const logQ = (i: number): number | null => logged?.q.get(logged.hashes[i]!) ?? null
   const ranked = summaries.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
   // Without correction for the run there is no correction for the log.
@@ -195,24 +193,24 @@ interface LoggedCells extends RunInLog {
   hashes: readonly string[]
 }
 
-/** Logs every cell; null without a trial log. */
+/** Logs every cell, and compares the run with all trials of the log; null without a trial log. */
 async function logCells(
-  tried: readonly LoggedCell[],
+  cells: readonly LoggedCell[],
   query: KnownSweep,
   tickerData: readonly TickerData[],
   trials: Trials | null,
 ): Promise<LoggedCells | null> {
   const ranges = new Map<string, Range>()
-  const cellTrials = tried.map(({ key, p, sharpe }) => {
+  const cellTrials = cells.map(({ key, p, sharpe }) => {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
-    const name = `${condition.field} ${ticker}`
-    const range = ranges.get(name) ?? rangeOf(group.map(data => daysWithBand(data, condition.field)))
-    ranges.set(name, range)
+    const rangeKey = `${condition.field} ${ticker}`
+    const range = ranges.get(rangeKey) ?? rangeOf(group.map(data => daysWithBand(data, condition.field)))
+    ranges.set(rangeKey, range)
     const tickers = group.map(data => data.ticker)
     const spec = { tickers, filter: filterOf(condition, query), horizon, ...range }
     return cellTrial(spec, { p, test: CELL_TEST, sharpe })
   })
-  const state = await noteAndCompare(trials, 'cell', cellTrials, query.family ?? 'ledger')
-  return state && { ...state, hashes: cellTrials.map(({ hash }) => hash) }
+  const comparison = await noteAndCompare(trials, 'cell', cellTrials, query.family ?? 'ledger')
+  return comparison && { ...comparison, hashes: cellTrials.map(({ hash }) => hash) }
 }

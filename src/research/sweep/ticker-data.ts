@@ -41,14 +41,14 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
 
 /** The bars on which a field of a ticker has a band. In `runs` each run is two numbers: its first bar, and its end. */
 export function barsWithBand({ firstRun, runs }: TickerData, field: number): Int32Array {
-  const first = 2 * firstRun[field]!
+  const firstNumber = 2 * firstRun[field]!
   const end = 2 * firstRun[field + 1]!
-  if (end - first === 2) return numbersBetween(runs[first]!, runs[first + 1]!)
+  if (end - firstNumber === 2) return numbersBetween(runs[firstNumber]!, runs[firstNumber + 1]!)
   let count = 0
-  for (let at = first; at < end; at += 2) count += runs[at + 1]! - runs[at]!
+  for (let at = firstNumber; at < end; at += 2) count += runs[at + 1]! - runs[at]!
   const bars = new Int32Array(count)
   let n = 0
-  for (let at = first; at < end; at += 2) for (let bar = runs[at]!; bar < runs[at + 1]!; bar++) bars[n++] = bar
+  for (let at = firstNumber; at < end; at += 2) for (let bar = runs[at]!; bar < runs[at + 1]!; bar++) bars[n++] = bar
   return bars
 }
 

@@ -82,11 +82,8 @@ async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, worke
 
 /** Chooses the cells with a corrected p below 5 %, or the best one where there is none; best first. */
 function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): ChosenCell[] {
-  const corrected = correctedPs(
-    cells.map(({ p }) => p),
-    [],
-    query.adjust,
-  )
+  const ps = cells.map(({ p }) => p)
+  const corrected = correctedPs(ps, [], query.adjust)
   const tested = cells.flatMap(({ p, ...result }, i): ChosenCell[] => {
     const q = corrected[i]!
     const sign = result.sums.returns < result.sums.base ? -1 : 1
