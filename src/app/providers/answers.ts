@@ -5,7 +5,7 @@ import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
 import type { Vendor } from './vendor.js'
 
-/** The bars or facts that a call returned, of some of its tickers. */
+/** The bars or facts in the bodies of a vendor's answer. */
 export interface VendorAnswer {
   bars: TickerBars[]
   facts: TickerFacts[]
@@ -40,24 +40,23 @@ export async function addBody(
   const stdin = (async function* () {
     yield body
   })()
-  const read = await readFile(input, { ...knownTicker, prices: provider.prices, today, stdin }).catch(error => {
+  const content = await readFile(input, { ...knownTicker, prices: provider.prices, today, stdin }).catch(error => {
     throw error instanceof BadData ? withoutKey(error, vendor) : error
   })
-  if (read.holds !== provider.holds) throw new BadData({ file: host }, `it answered with ${read.holds}`)
-  answer.format = read.format
-  if (read.holds === 'facts') {
-    answer.facts.push(...read.facts)
+  if (content.holds !== provider.holds) throw new BadData({ file: host }, `it answered with ${content.holds}`)
+  answer.format = content.format
+  if (content.holds === 'facts') {
+    answer.facts.push(...content.facts)
     return
   }
   // Bars come under the symbol at the vendor, or under the ticker itself.
-  const symbols = await Promise.all(tickers.map(async name => [await vendor.symbolOf(name), name] as const))
-  const names = new Map([...symbols, ...tickers.map(name => [name, name] as const)])
-  answer.bars.push(
-    ...read.tickers.flatMap(bars => {
-      const ticker = names.get(bars.ticker)
-      return ticker === undefined ? [] : [{ ...bars, ticker }]
-    }),
-  )
+  const tickerByName = new Map<string | null, string>()
+  for (const ticker of tickers) tickerByName.set(await vendor.symbolOf(ticker), ticker)
+  for (const ticker of tickers) tickerByName.set(ticker, ticker)
+  for (const bars of content.tickers) {
+    const ticker = tickerByName.get(bars.ticker)
+    if (ticker !== undefined) answer.bars.push({ ...bars, ticker })
+  }
 }
 
 /** The same error without the key, which a vendor may have repeated in its answer. */

@@ -72,7 +72,7 @@ interface TickerGroup {
 }
 
 /** The report of a ticker whose bars were stored, or why they were refused. */
-type PutOutcome = { report: TickerReport } | { reason: RefusedTicker['reason'] | undefined; message: string }
+type StoreOutcome = { report: TickerReport } | { reason: RefusedTicker['reason'] | undefined; message: string }
 
 /** More tickers with long histories would take several transactions, and a kill would leave some of them unfinished. */
 const TICKERS_PER_TRANSACTION = 25
@@ -109,17 +109,16 @@ export class Fetching {
     }
     this.#groups = groupTickers(provider, pending, this.#request.replace ?? false)
     // Days are chosen where they take fewer calls than the tickers do.
-    const calls = this.#isByDay
-      ? this.#days.length
-      : this.#groups.reduce((sum, group) => sum + countCalls(provider, group, to), 0)
-    const froms = this.#groups.map(({ from }) => from)
+    const callsByTicker = this.#groups.reduce((sum, group) => sum + countCalls(provider, group, to), 0)
+    const calls = this.#isByDay ? this.#days.length : callsByTicker
+    const firstDays = this.#groups.map(({ from }) => from)
     return {
       provider: provider.name,
       tickers: this.#request.tickers.length,
       done: this.#upToDate.length,
       calls,
       seconds: secondsFor(calls, provider.pace),
-      from: formatDay(Math.min(to, ...froms)),
+      from: formatDay(Math.min(to, ...firstDays)),
       to: formatDay(to),
     }
   }
@@ -165,12 +164,12 @@ export class Fetching {
     answer: VendorAnswer,
     progress: (ticker: string) => void,
   ): AsyncGenerator<FetchedTicker> {
-    for (let at = 0; at < group.tickers.length; at += TICKERS_PER_TRANSACTION) {
-      const tickers = group.tickers.slice(at, at + TICKERS_PER_TRANSACTION)
+    for (let start = 0; start < group.tickers.length; start += TICKERS_PER_TRANSACTION) {
+      const tickers = group.tickers.slice(start, start + TICKERS_PER_TRANSACTION)
       progress(tickers[0]!)
       const tickersToStore = new Set(tickers)
       const bars = answer.bars.filter(({ ticker }) => tickersToStore.has(ticker))
-      const outcomes = await this.#put(bars, group, answer.format)
+      const outcomes = await this.#storeBars(bars, group, answer.format)
       for (const ticker of tickers) yield await this.#resultOf(ticker, group, answer, outcomes.get(ticker))
     }
   }
@@ -187,11 +186,11 @@ export class Fetching {
     const { provider, lastFinal: until } = this.#vendor
     const { after, replace = false } = this.#request
     const entry = await this.#importer.entry(ticker)
-    const stored = entry && fetchedFrom(entry.source)
+    const firstFetch = entry && fetchedFrom(entry.source)
     // An update keeps to the range of the first fetch.
-    const rangeStart = this.#isUpdate ? stored?.after : after
+    const rangeStart = this.#isUpdate ? firstFetch?.after : after
     const source = sourceOf(provider.name, rangeStart)
-    const first = rangeStart === undefined ? parseDay(provider.first)! : rangeStart + 1
+    const first = firstDay(provider, rangeStart)
     if (entry === null || replace) return { from: first, source }
     if (entry.source === source && lastFinal(provider, Date.parse(entry.importedAt)) >= until) return null
     return { from: this.#isUpdate ? Math.max(first, entry.last - OVERLAP_DAYS) : first, source }
@@ -240,22 +239,22 @@ export class Fetching {
 
   /**
    * The result of a ticker. Its facts are stored here. Bars that differ from those stored by one factor, as after a split,
-   * make its history load again. @param put the outcome of storing its bars; undefined if the answer has none
+   * make its history load again. @param outcome that of storing its bars; undefined if the answer has none
    */
   async #resultOf(
     ticker: string,
     group: TickerGroup,
     answer: VendorAnswer,
-    put: PutOutcome | undefined,
+    outcome: StoreOutcome | undefined,
   ): Promise<FetchedTicker> {
     const { name, holds } = this.#vendor.provider
     if (holds === 'facts') return this.#storeFacts(ticker, answer)
-    if (put === undefined)
+    if (outcome === undefined)
       return this.#isUpdate ? { ...unknownTicker(ticker, name), outcome: 'current' } : unknownTicker(ticker, name)
-    if ('report' in put) return loadedTicker(put.report, name, 'loaded')
-    const stored = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
-    const isRescaled = (put.reason === 'split' || put.reason === 'factor') && stored?.provider === name
-    if (!isRescaled) return refusedTicker(ticker, name, put.message)
+    if ('report' in outcome) return loadedTicker(outcome.report, name, 'loaded')
+    const firstFetch = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
+    const isRescaled = (outcome.reason === 'split' || outcome.reason === 'factor') && firstFetch?.provider === name
+    if (!isRescaled) return refusedTicker(ticker, name, outcome.message)
     return this.#reload(ticker, group.source, this.#isUpdate ? null : answer)
   }
 
@@ -265,36 +264,36 @@ export class Fetching {
    */
   async #reload(ticker: string, source: string, fetched: VendorAnswer | null): Promise<FetchedTicker> {
     const { provider } = this.#vendor
-    const { after } = fetchedFrom(source)!
-    const from = after === undefined ? parseDay(provider.first)! : after + 1
+    const from = firstDay(provider, fetchedFrom(source)!.after)
     const group = { tickers: [ticker], source, replace: true, from }
     const answer = fetched ?? (await this.#fetchBars(group))
     if (answer instanceof BadData) return refusedTicker(ticker, provider.name, answer.message)
     const bars = answer.bars.find(tickerBars => tickerBars.ticker === ticker)
     if (bars === undefined) return unknownTicker(ticker, provider.name)
     const eventsBefore = await this.#eventTexts(ticker)
-    const put = (await this.#put([bars], group, answer.format)).get(ticker)!
-    if (!('report' in put)) return refusedTicker(ticker, provider.name, put.message)
+    const outcomes = await this.#storeBars([bars], group, answer.format)
+    const outcome = outcomes.get(ticker)!
+    if (!('report' in outcome)) return refusedTicker(ticker, provider.name, outcome.message)
     const eventsAfter = await this.#eventTexts(ticker)
     const changed = [...eventsBefore].filter(event => !eventsAfter.has(event)).length
-    return { ...loadedTicker(put.report, provider.name, 'reloaded'), events_changed: changed }
+    return { ...loadedTicker(outcome.report, provider.name, 'reloaded'), events_changed: changed }
   }
 
   /** Stores the bars of some tickers, each whole or not at all. Returns the outcome by ticker. */
-  async #put(
+  async #storeBars(
     tickers: readonly TickerBars[],
     { source, replace }: Pick<TickerGroup, 'source' | 'replace'>,
     format: string,
-  ): Promise<Map<string, PutOutcome>> {
+  ): Promise<Map<string, StoreOutcome>> {
     if (tickers.length === 0) return new Map()
-    const refusals: PutOutcome[] = []
+    const refusals: StoreOutcome[] = []
     const sourced = tickers.map(({ ticker, bars, prices }) => ({ ticker, bars, prices, source, format }))
     const reports = await this.#importer.put(sourced, {
       replace,
       today: this.#vendor.today,
       onRefused: ({ message }, reason) => void refusals.push({ reason, message: message.slice(source.length + 2) }),
     })
-    const outcomes = new Map<string, PutOutcome>(reports.map(report => [report.ticker, { report }]))
+    const outcomes = new Map<string, StoreOutcome>(reports.map(report => [report.ticker, { report }]))
     // Refusals come in the order of the tickers.
     const refused = tickers.filter(({ ticker }) => !outcomes.has(ticker))
     for (const [i, { ticker }] of refused.entries()) outcomes.set(ticker, refusals[i]!)
@@ -341,20 +340,25 @@ function groupTickers(
   replace: boolean,
 ): TickerGroup[] {
   const bySource = Map.groupBy(pending, ({ source }) => source)
-  return [...bySource].flatMap(([source, starts]) => {
-    const ordered = starts.toSorted((a, b) => a.from - b.from)
-    return Array.from({ length: Math.ceil(starts.length / symbols) }, (_, i) => {
+  return [...bySource].flatMap(([source, tickers]) => {
+    const ordered = tickers.toSorted((a, b) => a.from - b.from)
+    return Array.from({ length: Math.ceil(tickers.length / symbols) }, (_, i) => {
       const members = ordered.slice(i * symbols, (i + 1) * symbols)
       return { source, replace, tickers: members.map(({ ticker }) => ticker), from: members[0]!.from }
     })
   })
 }
 
+/** The first day of bars after a day; without one, the first that the vendor has. */
+function firstDay(provider: Provider, after: Day | undefined): Day {
+  return after === undefined ? parseDay(provider.first)! : after + 1
+}
+
 /** The calls for a group: one for all days, or one for each period that the vendor allows. */
 function callWindows({ days = Number.POSITIVE_INFINITY }: Provider, { tickers, from }: TickerGroup, to: Day): Call[] {
   const calls: Call[] = []
-  for (let at = from; at <= to; at += days)
-    calls.push({ tickers, from: formatDay(at), to: formatDay(Math.min(to, at + days - 1)) })
+  for (let first = from; first <= to; first += days)
+    calls.push({ tickers, from: formatDay(first), to: formatDay(Math.min(to, first + days - 1)) })
   return calls
 }
 
@@ -368,17 +372,8 @@ function countCalls(provider: Provider, group: TickerGroup, to: Day): number {
 
 /** The result of a ticker that the vendor does not know; other results change some of it. */
 function unknownTicker(ticker: string, provider: string): FetchedTicker {
-  return {
-    ticker,
-    provider,
-    outcome: 'unknown',
-    added: 0,
-    bars: null,
-    first: null,
-    last: null,
-    events_changed: null,
-    note: null,
-  }
+  const nothingStored = { added: 0, bars: null, first: null, last: null, events_changed: null, note: null }
+  return { ticker, provider, outcome: 'unknown', ...nothingStored }
 }
 
 function refusedTicker(ticker: string, provider: string, note: string): FetchedTicker {

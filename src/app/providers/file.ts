@@ -107,10 +107,10 @@ type FaultAt = (path: readonly PropertyKey[], what: string, part?: 'key' | 'valu
 /** The row of the built-in vendor that `like` names, without its name; empty without `like`. Another `base` drops `numbers`. */
 function baseRow({ like, base }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
   if (like === undefined) return {}
-  const other = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
+  const builtIn = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
   const names = BUILT_IN_PROVIDERS.map(({ name }) => name)
-  if (other === undefined) throw fault(['like'], `like ${quoted(String(like))} is none of ${names.join(', ')}`)
-  const { name: _, numbers, ...rest } = other
+  if (builtIn === undefined) throw fault(['like'], `like ${quoted(String(like))} is none of ${names.join(', ')}`)
+  const { name: _, numbers, ...rest } = builtIn
   return base === undefined && numbers !== undefined ? { ...rest, numbers } : rest
 }
 
@@ -124,8 +124,8 @@ function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: Fau
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys
     const known = Object.keys(ROW_SHAPE.shape)
-    const may = `${didYouMean(suggest(key, known))} It may have ${known.join(', ')}`
-    return fault([...issue.path, key], `there is no key ${quoted(key)} in a vendor.${may}`, 'key')
+    const advice = `${didYouMean(suggest(key, known))} It may have ${known.join(', ')}`
+    return fault([...issue.path, key], `there is no key ${quoted(key)} in a vendor.${advice}`, 'key')
   }
   const [key = ''] = issue.path
   if (!(String(key) in row)) return fault([], `${name} lacks ${String(key)}: ${issue.message}`, 'key')

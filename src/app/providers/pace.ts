@@ -24,12 +24,13 @@ export class Pace {
   get wait(): number {
     const [calls, seconds] = this.#pace
     const times = recentTimes(this.#file === null ? this.#calls : readTimes(this.#file), this.#pace, this.#now())
-    const oldest = times.at(-calls)
-    return oldest === undefined ? 0 : oldest + seconds * 1000 + ROUNDING_MS - this.#now()
+    // Undefined while fewer calls than allowed were made.
+    const callToOutlast = times.at(-calls)
+    return callToOutlast === undefined ? 0 : callToOutlast + seconds * 1000 + ROUNDING_MS - this.#now()
   }
 
-  /** Notes a call before it is made. */
-  note(): void {
+  /** Notes the time of a call before it is made. */
+  noteCall(): void {
     this.#calls = [...recentTimes(this.#calls, this.#pace, this.#now()), this.#now()]
     if (this.#file !== null) appendFileSync(this.#file, `${this.#now()}\n`)
   }

@@ -58,11 +58,11 @@ export class Vendor {
   /** The bodies of a call, page by page; none where the vendor does not know the ticker. */
   async *bodies(call: Call): AsyncGenerator<string> {
     const symbols = await Promise.all(call.tickers.map(ticker => this.symbolOf(ticker)))
-    const known = symbols.filter(symbol => symbol !== null)
-    if (known.length === 0) return
-    const { path } = this.provider
-    const names = { symbol: known[0]!, symbols: known.join(','), from: call.from, to: call.to }
-    yield* this.#pages(this.provider.base + this.#fillPlaceholders(path, names))
+    const knownSymbols = symbols.filter(symbol => symbol !== null)
+    if (knownSymbols.length === 0) return
+    const { base, path } = this.provider
+    const values = { symbol: knownSymbols[0]!, symbols: knownSymbols.join(','), from: call.from, to: call.to }
+    yield* this.#pages(base + this.#fillPlaceholders(path, values))
   }
 
   /** The bodies with all tickers of a day. */
@@ -96,7 +96,7 @@ export class Vendor {
   /** Gets one page; null if the vendor does not know the ticker. */
   async #page(url: string): Promise<Page | null> {
     const { origin } = new URL(url)
-    const { key, timeoutMs, hooks, env } = this.#options
+    const { timeoutMs, hooks, env } = this.#options
     const getter = this.#getters.get(origin) ?? new Getter(addressOf(origin), env, hooks)
     this.#getters.set(origin, getter)
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'bands' }
@@ -111,21 +111,20 @@ export class Vendor {
       reset: this.provider.reset,
       timeoutMs,
     })
-    return this.#pageOrError(outcome, wait, key)
+    return this.#pageOrError(outcome, wait)
   }
 
   /** Waits until the pace allows a call, and counts it. */
   async #waitForTurn(): Promise<void> {
-    for (let wait = this.#pace.wait; wait > 0; wait = this.#pace.wait) {
-      await this.#options.hooks.sleep(wait)
-    }
-    this.#pace.note()
+    for (let wait = this.#pace.wait; wait > 0; wait = this.#pace.wait) await this.#options.hooks.sleep(wait)
+    this.#pace.noteCall()
     this.calls++
   }
 
   /** The page of a call; null if the vendor does not know the ticker. Throws Unauthorized, RateLimited, Upstream. */
-  #pageOrError(outcome: Attempt, wait: Wait | null, key: string): Page | null {
+  #pageOrError(outcome: Attempt, wait: Wait | null): Page | null {
     const { host } = this
+    const { key } = this.#options
     const { key_url: keyUrl, needs, name } = this.provider
     if ('failure' in outcome) throw new Upstream(this.withoutKey(`${host} ${outcome.failure.what}.`), host)
     const { status, text } = outcome
@@ -215,7 +214,7 @@ export class Vendor {
 const MARK_AFTER_KEY = /^\s*:\s*("(?:[^"\\]|\\.)*")/
 const MAX_MARK_LENGTH = 5_000
 
-/** The verb of the sentence that a vendor refused a call: for a missing key, a wrong one, or a contact. */
+/** How a vendor refused a call, as the rest of a sentence that begins with its name. */
 function refusalWords(needs: Provider['needs'], key: string): string {
   if (needs === 'contact') return 'refuses to answer: it wants the name and e-mail address of who asks, and few calls'
   return key === '' ? 'wants a key' : 'refuses the key'
@@ -223,6 +222,7 @@ function refusalWords(needs: Provider['needs'], key: string): string {
 
 /** The last day whose bar is final at a vendor. @param now milliseconds since 1970 */
 export function lastFinal({ final: { zone, hour } }: Pick<Provider, 'final'>, now: number): Day {
+  // The Swedish locale writes YYYY-MM-DD.
   return parseDay(new Date(now - hour * 3_600_000).toLocaleDateString('sv-SE', { timeZone: zone }))!
 }
 

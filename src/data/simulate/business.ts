@@ -78,9 +78,9 @@ export function drawBusiness(random: Random, index: number, volume: number) {
 /** The factors of revenue in the four quarters of a year, of mean 1. */
 function drawSeasons(random: Random): number[] {
   const strength = random.uniform() < 0.3 ? 0.15 : 0.03
-  const raw = [0, 0, 0, 0].map(() => Math.exp(strength * random.normal()))
-  const mean = raw.reduce((sum, factor) => sum + factor) / raw.length
-  return raw.map(factor => factor / mean)
+  const factors = [0, 0, 0, 0].map(() => Math.exp(strength * random.normal()))
+  const mean = factors.reduce((sum, factor) => sum + factor) / factors.length
+  return factors.map(factor => factor / mean)
 }
 
 /** Number of quarters with reports before the first bar: growth against the year before is known from the start. */
@@ -95,10 +95,10 @@ export type Quarter = ReturnType<typeof drawQuarter>
  * @param later number of quarters later; negative for earlier
  */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
-  const months = yearOf(day) * 12 + monthOf(day) - 1
-  const quarter = Math.floor((months - shift) / 3) + later
-  const next = (quarter + 1) * 3 + shift
-  return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
+  const monthsSinceYear0 = yearOf(day) * 12 + monthOf(day) - 1
+  const quarter = Math.floor((monthsSinceYear0 - shift) / 3) + later
+  const monthAfter = (quarter + 1) * 3 + shift
+  return { end: dayOf(Math.floor(monthAfter / 12), (monthAfter % 12) + 1, 1)! - 1, season: quarter % 4 }
 }
 
 /**
@@ -115,7 +115,7 @@ export function drawQuarter(number: number, first: Day, business: Business, rand
 
 /** The last session up to a day. */
 export function sessionUpTo(day: Day): Day {
-  return sessionsUpTo(day, 1, false)[0]!
+  return sessionsUpTo(day, 1)[0]!
 }
 
 /**
@@ -172,10 +172,10 @@ const SATURDAY = 5
 const SUNDAY = 6
 
 /**
- * The last `count` sessions up to and including `end`, ascending: every day, or Monday to Friday without New Year's
- * Day, Independence Day, Thanksgiving and Christmas. The calendar is a simplified American one, the same in every year.
+ * The last `count` sessions up to and including `end`, ascending. With `sevenDays` every day is one. Otherwise they are
+ * Monday to Friday without New Year's Day, Independence Day, Thanksgiving and Christmas, a simplified American calendar.
  */
-export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32Array {
+export function sessionsUpTo(end: Day, count: number, sevenDays = false): Int32Array {
   const days = new Int32Array(count)
   const holidays = new Map<number, ReadonlySet<Day>>()
   const isSession = (day: Day): boolean => {
@@ -210,6 +210,7 @@ function observedHoliday(holiday: Day): Day {
 
 /** The fourth Thursday of November. */
 function thanksgiving(year: number): Day {
-  const first = dayOf(year, 11, 1)!
-  return first + ((10 - weekdayOf(first)) % 7) + 21
+  const november1 = dayOf(year, 11, 1)!
+  const daysToThursday = (10 - weekdayOf(november1)) % 7
+  return november1 + daysToThursday + 21
 }

@@ -65,12 +65,8 @@ export function companyFacts({ ticker, index, bars, company, root }: Simulated):
 
 /** The facts about a coin: only its name. */
 export function coinFacts({ ticker, index }: Pick<Simulated, 'ticker' | 'index'>): TickerFacts[] {
-  const security: Security = {
-    name: `Simulated Coin ${index}`,
-    sector: null,
-    asset_class: 'crypto',
-    market_cap: null,
-  }
+  const name = `Simulated Coin ${index}`
+  const security: Security = { name, sector: null, asset_class: 'crypto', market_cap: null }
   return [{ ticker, kind: 'securities', records: [security] }]
 }
 
@@ -97,18 +93,18 @@ function drawHistory(
   prices: Prices,
   stream: (purpose: number, number: number) => Random,
 ): CompanyHistory {
-  const made: CompanyHistory = { reports: [], earnings: [], schedule: [], insiders: [], shares: business.shares }
-  const ledger = new CompanyFigures(business, prices, number => stream(FIGURES, QUARTER_ZERO + number))
+  const history: CompanyHistory = { reports: [], earnings: [], schedule: [], insiders: [], shares: business.shares }
+  const figures = new CompanyFigures(business, prices, number => stream(FIGURES, QUARTER_ZERO + number))
   for (let number = -QUARTERS_BEFORE; ; number++) {
     const quarter = drawQuarter(number, prices.first, business, stream(DATES, QUARTER_ZERO + number))
-    if (quarter.end > prices.last + ANNOUNCED_BEFORE_END) return made
-    made.schedule.push(...quarter.announced)
+    if (quarter.end > prices.last + ANNOUNCED_BEFORE_END) return history
+    history.schedule.push(...quarter.announced)
     if (quarter.end > prices.last) continue
-    const { versions, result, shares } = ledger.figuresOf(quarter)
-    made.reports.push(...versions)
-    made.earnings.push(result)
-    made.shares = shares
-    made.insiders.push(...drawTrades(quarter, business, prices, stream(TRADES, QUARTER_ZERO + number)))
+    const { versions, result, shares } = figures.drawUpTo(quarter)
+    history.reports.push(...versions)
+    history.earnings.push(result)
+    history.shares = shares
+    history.insiders.push(...drawTrades(quarter, business, prices, stream(TRADES, QUARTER_ZERO + number)))
   }
 }
 
@@ -140,7 +136,7 @@ class CompanyFigures {
   readonly #business: Business
   readonly #prices: Prices
   readonly #randomOfQuarter: (quarter: number) => Random
-  #next = -QUARTERS_BEFORE - SETTLING_QUARTERS
+  #nextQuarter = -QUARTERS_BEFORE - SETTLING_QUARTERS
   /** Logarithms of amounts a share. At first all three are the close of the first quarter. */
   #logWorth: number
   #logSales: number
@@ -153,23 +149,23 @@ class CompanyFigures {
     this.#business = business
     this.#prices = prices
     this.#randomOfQuarter = randomOfQuarter
-    this.#logWorth = prices.logClose(quarterEnd(prices.first, business.shift, this.#next).end)
+    this.#logWorth = prices.logClose(quarterEnd(prices.first, business.shift, this.#nextQuarter).end)
     this.#logSales = this.#logWorth
     this.#logBook = this.#logWorth
   }
 
-  /** The figures of a quarter that has ended by the last bar. Quarters must come in order. */
-  figuresOf(quarter: Quarter) {
+  /** Draws the quarters up to one that has ended by the last bar, and returns the figures of that one. */
+  drawUpTo(quarter: Quarter) {
     let random = this.#startQuarter()
-    while (this.#next <= quarter.number) random = this.#startQuarter()
+    while (this.#nextQuarter <= quarter.number) random = this.#startQuarter()
     return this.#drawFigures(quarter, random)
   }
 
   /** Moves the business to the next quarter, and returns the random numbers for the rest of that quarter. */
   #startQuarter(): Random {
     const { turn, swing, unrest, shift } = this.#business
-    const random = this.#randomOfQuarter(this.#next)
-    const { end } = quarterEnd(this.#prices.first, shift, this.#next++)
+    const random = this.#randomOfQuarter(this.#nextQuarter)
+    const { end } = quarterEnd(this.#prices.first, shift, this.#nextQuarter++)
     this.#logWorth += LEARNING * (this.#prices.logClose(end) - this.#logWorth)
     this.#logSales += SALES_LEARNING * (this.#logWorth - this.#logSales)
     this.#logBook += BOOK_LEARNING * (this.#logWorth - this.#logBook)
@@ -182,13 +178,13 @@ class CompanyFigures {
 
   /** Draws the report of the quarter that the business is in, later corrections of it, and the number of shares. */
   #drawFigures({ number, season, end, reported, session }: Quarter, random: Random) {
-    const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: atFirst } = this.#business
-    const quarter = seasons[season]! / pe / 4
-    const usual = quarter * Math.exp(this.#logWorth)
-    const shares = atFirst * Math.exp(this.#logGrowthOfShares(number))
+    const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: firstShares } = this.#business
+    const earningsPerWorth = seasons[season]! / pe / 4
+    const usual = earningsPerWorth * Math.exp(this.#logWorth)
+    const shares = firstShares * Math.exp(this.#logGrowthOfShares(number))
     const actual = usual * (1 + leverage * this.#cycle + this.#margin)
     const sales = Math.exp(this.#logSales + this.#cycle + REVENUE_NOISE * random.normal())
-    const revenue = (quarter / margin) * shares * sales
+    const revenue = (earningsPerWorth / margin) * shares * sales
     const surprise = TYPICAL_BEAT + blur * random.normal() * Math.exp(0.8 * random.normal())
     const writtenOff = random.uniform() < writeOffs ? usual * (0.5 + 2.5 * random.uniform()) : 0
     const report: Report = {
@@ -247,24 +243,27 @@ const CLUSTER_DAYS = 10
 const LONER_CHANCE = 0.3
 
 /**
- * The open-market trades after a quarter's report, by filing date. Sales are more frequent. Purchases come after a
- * price fall. Both come in clusters of several people within days, never on both sides.
+ * The open-market trades after a quarter's report, by filing date. Sales are more frequent than purchases, less so after
+ * a price fall. Both come in clusters of several people within days, and nobody is in both.
  */
 function drawTrades(quarter: Quarter, business: Business, prices: Prices, random: Random): InsiderTrade[] {
-  const fallen = prices.logClose(quarter.reported) - prices.logClose(quarter.reported - FALL_DAYS) < MIN_FALL
-  const sellers = random.uniform() < (fallen ? business.selling / 2 : business.selling) ? drawCrowdSize(random) : 0
-  const buyers = random.uniform() < (fallen ? BUYING_CHANCE_AFTER_FALL : BUYING_CHANCE) ? drawCrowdSize(random) : 0
-  const loner = sellers + buyers > 0 && random.uniform() < LONER_CHANCE ? 1 : 0
+  const hasFallen = prices.logClose(quarter.reported) - prices.logClose(quarter.reported - FALL_DAYS) < MIN_FALL
+  const sellingChance = hasFallen ? business.selling / 2 : business.selling
+  const buyingChance = hasFallen ? BUYING_CHANCE_AFTER_FALL : BUYING_CHANCE
+  const sellerCount = random.uniform() < sellingChance ? drawCrowdSize(random) : 0
+  const buyerCount = random.uniform() < buyingChance ? drawCrowdSize(random) : 0
+  const loners = sellerCount + buyerCount > 0 && random.uniform() < LONER_CHANCE ? 1 : 0
   const { insiders } = business
   const first = random.below(insiders)
+  // Sellers are numbered upwards from the first, buyers downwards from the one before it, at most half of all each.
   const people = (count: number, from: number, step: number): number[] =>
     Array.from({ length: Math.min(count, insiders >> 1) }, (_, i) => (from + step * i) % insiders)
-  const sold = people(Math.max(sellers, loner), first, 1)
-  const bought = people(Math.max(buyers, loner), first + insiders - 1, insiders - 1)
+  const sellers = people(Math.max(sellerCount, loners), first, 1)
+  const buyers = people(Math.max(buyerCount, loners), first + insiders - 1, insiders - 1)
   const opening = quarter.reported + 2
   return [
-    ...drawCluster({ side: 'sell', value: MEDIAN_SALE, people: sold, opening }, prices, random),
-    ...drawCluster({ side: 'buy', value: MEDIAN_PURCHASE, people: bought, opening }, prices, random),
+    ...drawCluster({ side: 'sell', value: MEDIAN_SALE, people: sellers, opening }, prices, random),
+    ...drawCluster({ side: 'buy', value: MEDIAN_PURCHASE, people: buyers, opening }, prices, random),
   ].sort((a, b) => a.known - b.known)
 }
 
@@ -318,9 +317,9 @@ const COVERAGE_CHANGE = 0.06
 function drawRatings(business: Business, prices: Prices, random: Random): RatingCounts[] {
   const records: RatingCounts[] = []
   let mood = 0
-  // From 1 (strong sell) to 5 (strong buy).
+  // An opinion is a number from 1 (strong sell) to 5 (strong buy).
   const drawOpinion = (known: Day): number => {
-    // From the days before, because most opinions come before the session.
+    // Prices count up to the day before, because most opinions come before the session.
     const change = prices.logClose(known - 1) - prices.logClose(known - MOMENTUM_DAYS)
     const momentum = Math.max(-0.5, Math.min(0.5, change))
     const opinion = business.esteem + MOMENTUM * momentum + mood + OWN_VIEW * random.normal()
@@ -334,10 +333,10 @@ function drawRatings(business: Business, prices: Prices, random: Random): Rating
     const analyst = random.below(opinions.length)
     mood = MOOD_MEMORY * mood + MOOD * random.normal()
     const leaves = random.uniform() < COVERAGE_CHANGE && opinions[analyst] !== NO_OPINION
-    const before = opinions[analyst]
+    const earlierOpinion = opinions[analyst]
     opinions[analyst] = leaves ? NO_OPINION : drawOpinion(known)
     const session = random.uniform() < 0.8 ? 'pre' : 'post'
-    if (opinions[analyst] === before && records.length > 0) continue
+    if (opinions[analyst] === earlierOpinion && records.length > 0) continue
     const counts = countOpinions(opinions, known, session)
     // One record per day: the later one replaces the earlier.
     if (records.at(-1)?.known === known) records.pop()

@@ -60,39 +60,40 @@ export function drawCompany(random: Random) {
  */
 export function fillBars(bars: Series, company: Company, market: Market, random: Random): void {
   const shocks = new Shocks(random, COMPANY_CLUSTERING)
-  const usual = company.beta ** 2 * MARKET_SPREAD ** 2 + company.spread ** 2
-  let log = Math.log(company.price)
+  const usualVariance = company.beta ** 2 * MARKET_SPREAD ** 2 + company.spread ** 2
+  let logClose = Math.log(company.price)
+  // The part of the log volume that lasts over days.
   let mood = (VOLUME_DRIFT / Math.sqrt(1 - VOLUME_MEMORY ** 2)) * random.normal()
   for (let i = 0; i < bars.days.length; i++) {
     shocks.drawNext()
     const variance = (company.beta * market.spread[i]!) ** 2 + (company.spread * shocks.spread) ** 2
     // Half the day's variance off the log return keeps the expected simple return the same in calm and in wild times.
-    const drift = company.beta * MARKET_GROWTH - variance / 2 + pullToUsualPrices(log)
+    const drift = company.beta * MARKET_GROWTH - variance / 2 + pullToUsualPrices(logClose)
     const change = drift + company.beta * market.shock[i]! + company.spread * shocks.shock
-    fillPrices(bars, i, log, change, variance, random)
-    log += change
+    fillPrices(bars, i, logClose, change, variance, random)
+    logClose += change
     mood = VOLUME_MEMORY * mood + VOLUME_DRIFT * random.normal()
-    const busy = VOLUME_ON_VARIANCE * Math.log(variance / usual) + VOLUME_NOISE * random.normal()
-    bars.volume[i] = Math.max(1, Math.round(company.volume * Math.exp(mood + busy)))
+    const dayActivity = VOLUME_ON_VARIANCE * Math.log(variance / usualVariance) + VOLUME_NOISE * random.normal()
+    bars.volume[i] = Math.max(1, Math.round(company.volume * Math.exp(mood + dayActivity)))
   }
 }
 
 /**
  * Fills bar `i` around a close-to-close change that is already drawn. The open is a point of the Brownian bridge over
  * the day. High and low are the exact extremes of the bridge from open to close (each on its own).
- * @param log the logarithm of the close before
+ * @param logPrice the logarithm of the close before
  * @param change the log return from that close to this one, and `variance` its variance
  */
-function fillPrices(bars: Series, i: number, log: number, change: number, variance: number, random: Random): void {
-  const gap = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
-  const session = change - gap
-  const above = drawBridgeMaximum(session, (1 - OVERNIGHT) * variance, random)
-  const below = drawBridgeMaximum(-session, (1 - OVERNIGHT) * variance, random)
-  const open = Math.exp(log + gap)
+function fillPrices(bars: Series, i: number, logPrice: number, change: number, variance: number, random: Random): void {
+  const overnight = OVERNIGHT * change + Math.sqrt(OVERNIGHT * (1 - OVERNIGHT) * variance) * random.normal()
+  const openToClose = change - overnight
+  const above = drawBridgeMaximum(openToClose, (1 - OVERNIGHT) * variance, random)
+  const below = drawBridgeMaximum(-openToClose, (1 - OVERNIGHT) * variance, random)
+  const open = Math.exp(logPrice + overnight)
   bars.open[i] = toCents(open)
   bars.high[i] = toCents(open * Math.exp(above))
   bars.low[i] = toCents(open * Math.exp(-below))
-  bars.close[i] = toCents(Math.exp(log + change))
+  bars.close[i] = toCents(Math.exp(logPrice + change))
   widenRange(bars, i)
 }
 
@@ -112,12 +113,12 @@ function toCents(price: number): number {
 }
 
 /** The daily log return that pulls an unusual price back; 0 for a usual one. */
-function pullToUsualPrices(log: number): number {
-  if (log < LOWEST) return PULL * (LOWEST - log)
-  return log > HIGHEST ? PULL * (HIGHEST - log) : 0
+function pullToUsualPrices(logPrice: number): number {
+  if (logPrice < LOWEST) return PULL * (LOWEST - logPrice)
+  return logPrice > HIGHEST ? PULL * (HIGHEST - logPrice) : 0
 }
 
-/** How strongly a day's surprise raises the variance of the next one; the three are stationary when a + f/2 + p < 1. */
+/** How a day's shock raises the variance of the next day; stable while reaction + fallReaction / 2 + persistence < 1. */
 interface Clustering {
   /** Weight of yesterday's squared shock. */
   reaction: number
@@ -145,14 +146,14 @@ class Shocks {
   spread = 1
   readonly #random: Random
   readonly #clustering: Clustering
-  readonly #base: number
+  readonly #baseVariance: number
   #variance: number
 
   constructor(random: Random, clustering: Clustering) {
     const { reaction, fallReaction, persistence } = clustering
     this.#random = random
     this.#clustering = clustering
-    this.#base = 1 - reaction - fallReaction / 2 - persistence
+    this.#baseVariance = 1 - reaction - fallReaction / 2 - persistence
     // Log-normal of mean 1: a spread of 0.5 in the logarithm, less half its square.
     this.#variance = Math.exp(0.5 * random.normal() - 0.125)
   }
@@ -164,7 +165,7 @@ class Shocks {
     this.spread = Math.sqrt(this.#variance) * activity
     this.shock = Math.max(-LARGEST_SHOCK, Math.min(LARGEST_SHOCK, this.spread * this.#random.normal()))
     const weight = reaction + (this.shock < 0 ? fallReaction : 0)
-    const variance = this.#base + weight * this.shock * this.shock + persistence * this.#variance
+    const variance = this.#baseVariance + weight * this.shock * this.shock + persistence * this.#variance
     this.#variance = Math.min(variance, MOST_VARIANCE)
   }
 }
