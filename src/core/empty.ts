@@ -2,7 +2,7 @@ import { parameter, remedy, sentence, type Words } from './errors.js'
 import { isCondition } from './language/as-field.js'
 import { type Day, formatDay } from './model/day.js'
 import type { HistoryQuery, OversoldPage, OversoldQuery, PoolQuery } from './model/event.js'
-import { count, joinWithOr, listNames, whole } from './numbers.js'
+import { count, joinWithOr, listNames, numberText } from './numbers.js'
 import type { WhyEmpty } from './source.js'
 import { WHOLE_RANGE } from './tiers.js'
 
@@ -49,7 +49,7 @@ function reasonFor(why: WhyEmpty, query: HistoryQuery): Words {
       return `${name} did not ${did} ${inRangeWithDates(why.range)}${otherBandsText(why.seen)}.`
     }
     case 'outside_dates': {
-      const often = why.events === 1 ? 'once' : `${whole(why.events)} times`
+      const often = why.events === 1 ? 'once' : `${numberText(why.events)} times`
       const nearest = why.events === 1 ? 'on' : 'the nearest on'
       return `${name} ${happened} ${often}, but not ${boundsText(query)}; ${nearest} ${formatDay(why.nearest)}.`
     }
@@ -68,6 +68,7 @@ function reasonFor(why: WhyEmpty, query: HistoryQuery): Words {
   }
 }
 
+/** The sentence for a field that has no band on any bar; `missing` says why, null if that is not known. */
 function noBandYetSentence(
   { bars, missing, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>,
   query: HistoryQuery,
@@ -92,14 +93,16 @@ function adviceFor(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): W
   return null
 }
 
+/** The sentence for a condition that was false or unknown on all dates of events. @param happened the event, as a clause */
 function conditionNeverSentence(
   { events, unknown }: Extract<WhyEmpty, { code: 'when_never' }>,
   { when }: HistoryQuery,
   happened: string,
 ): string {
   const dates = `the ${count(events, 'date')} on which ${happened}`
-  if (unknown === 0) return `on none of ${dates} did it hold that ${when}.`
-  return `on none of ${dates} did it hold that ${when}; on ${unknown === events ? 'all' : whole(unknown)} of them that is not known.`
+  const neverHeld = `on none of ${dates} did it hold that ${when}`
+  if (unknown === 0) return `${neverHeld}.`
+  return `${neverHeld}; on ${unknown === events ? 'all' : numberText(unknown)} of them that is not known.`
 }
 
 /** The most bands to list, which is more than any field has. */
@@ -111,6 +114,7 @@ function otherBandsText(seen: readonly string[]): string {
 
 type Range = { name: string; from: Day; to: Day }
 
+/** The sentence for bounds between which no day lies, or no day of the range. */
 function noDaySentence(query: HistoryQuery, range: Range | null): string {
   const days = range === null ? '' : ` of the range, ${range.name} from ${datesText(range)},`
   return `no day${days} lies ${boundsText(query)}.`
@@ -128,8 +132,8 @@ function noEventsKnownSentence(
       : `${ticker} never became ${joinWithOr(bands)}`
   const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
   const within = rangeText(query_range)
-  if (range === null)
-    return `${what}${contextText}${within}${boundsText(query) === '' ? '' : `, ${boundsText(query)}`}.`
+  const bounds = boundsText(query)
+  if (range === null) return `${what}${contextText}${within}${bounds === '' ? '' : `, ${bounds}`}.`
   const from = Math.max(range.from, (after ?? range.from) + 1)
   const to = Math.min(range.to, (before ?? range.to + 1) - 1)
   if (from > to) return noDaySentence(query, range)
@@ -157,23 +161,23 @@ function rangeText(query_range: string | null): string {
   return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
 }
 
-function barsEndClause(of: string, last: Day, after: Day | undefined): string {
-  return `the bars of ${of} end on ${formatDay(last)}, and none lies ${boundsText({ after })}`
+function barsEndClause(owner: string, last: Day, after: Day | undefined): string {
+  return `the bars of ${owner} end on ${formatDay(last)}, and none lies ${boundsText({ after })}`
 }
 
-function barsBeginClause(of: string, first: Day, before: Day | undefined): string {
-  return `the bars of ${of} begin on ${formatDay(first)}, and none lies ${boundsText({ before })}`
+function barsBeginClause(owner: string, first: Day, before: Day | undefined): string {
+  return `the bars of ${owner} begin on ${formatDay(first)}, and none lies ${boundsText({ before })}`
 }
 
-/** Why the dates of a query lie beyond all bars of some tickers, as a clause; null if they do not. */
+/** A clause that the dates of a query lie beyond all bars, from `first` to `last`, of some tickers; null if not. */
 export function noBarNote(
   { after, before }: { after?: Day | undefined; before?: Day | undefined },
   tickers: readonly string[],
   { first, last }: { first: Day; last: Day },
 ): string | null {
-  const of = tickers.length === 1 ? tickers[0]! : `the ${count(tickers.length, 'ticker')}`
-  if (after !== undefined && after >= last) return barsEndClause(of, last, after)
-  return before !== undefined && before <= first ? barsBeginClause(of, first, before) : null
+  const owner = tickers.length === 1 ? tickers[0]! : `the ${count(tickers.length, 'ticker')}`
+  if (after !== undefined && after >= last) return barsEndClause(owner, last, after)
+  return before !== undefined && before <= first ? barsBeginClause(owner, first, before) : null
 }
 
 /** The question, its range and its as-of day. */
@@ -183,10 +187,7 @@ export interface PoolAnswer {
   as_of: string | null
 }
 
-/**
- * The note for a question about several tickers without a matching event.
- * @param known the first and last bars of the tickers
- */
+/** The note for a question about several tickers without a matching event. @param known the days of their bars */
 export function emptyPoolNote(
   { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
   { tickers, query_range, as_of }: PoolAnswer,
@@ -196,16 +197,17 @@ export function emptyPoolNote(
   const last = Math.max(...known.map(bars => bars.last))
   const outsideAllBars = known.length === 0 ? null : noBarNote(query, tickers, { first, last })
   if (outsideAllBars !== null) return `${outsideAllBars}.`
-  const happened = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`
-  const what = bands === undefined ? `changed its ${field}` : happened
-  const who = `none of ${tickers.length} tickers`
-  const start = isCondition(field) ? `for ${who} "${field}" ${happened}` : `${who} ${what}`
-  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const conditionText = when === undefined ? '' : ` where ${when}`
-  const dates = boundsText(query)
-  const datesWords = dates === '' ? '' : ` ${dates}`
-  const asOfText = as_of === null ? '' : `, as of ${as_of}`
-  return `${start}${contextText}${conditionText}${rangeText(query_range)}${datesWords}${asOfText}.`
+  const noTicker = `none of ${tickers.length} tickers`
+  let text = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`
+  if (isCondition(field)) text = `for ${noTicker} "${field}" ${text}`
+  else if (bands === undefined) text = `${noTicker} changed its ${field}`
+  else text = `${noTicker} ${text}`
+  if (context?.band !== undefined) text += ` while ${context.ticker} was ${context.band}`
+  if (when !== undefined) text += ` where ${when}`
+  text += rangeText(query_range)
+  const bounds = boundsText(query)
+  if (bounds !== '') text += ` ${bounds}`
+  return as_of === null ? `${text}.` : `${text}, as of ${as_of}.`
 }
 
 /** Why a scan has no match. @param date null if the source does not report it */
@@ -215,6 +217,6 @@ export function emptyScanNote(
   date: string | null,
 ): string {
   const on = date === null ? '' : ` on ${date}`
-  if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
+  if (total_scanned > 0) return `none of ${numberText(total_scanned)} scanned is ${min_severity}${on}.`
   return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}; a ticker of unknown size passes no filter of sizes.`
 }

@@ -64,20 +64,22 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
-/** @param again whether the command is the typed line again, with these parameters added */
+/** A command in a sentence. @param again whether it is the typed line again, with these parameters added */
 export function remedy(
   command: string,
   words: readonly string[] = [],
   params: Remedy['params'] = {},
   again = false,
 ): Remedy {
-  return { command, words, params, ...(again && { again }) }
+  return again ? { command, words, params, again } : { command, words, params }
 }
 
-/** Several parameters in a sentence: `a, b and c`. */
-export function parameterList(names: readonly string[], last = ' and '): Sentence {
-  const end = names.length - 1
-  return names.flatMap((name, i) => (i === 0 ? [parameter(name)] : [i === end ? last : ', ', parameter(name)]))
+/** Several parameters in a sentence: `a, b and c`. @param beforeLast the words before the last name */
+export function parameterList(names: readonly string[], beforeLast = ' and '): Sentence {
+  return names.flatMap((name, i) => {
+    if (i === 0) return [parameter(name)]
+    return [i === names.length - 1 ? beforeLast : ', ', parameter(name)]
+  })
 }
 
 /** A sentence as text. @param spell the spelling of a mention (default: the specified name) */
@@ -114,7 +116,6 @@ export class BandsError extends Error {
     this.#payload = payload
   }
 
-  /** Machine-readable data, besides `error` and `message`. */
   payload(): Record<string, unknown> {
     return { ...this.#payload }
   }
@@ -214,8 +215,9 @@ export function faultOfMessage(message: string, offence: InvalidValue): Fault | 
 
 /** The words, with the parameter's name at the beginning of a plain text as a mention. */
 function mentionParameter(words: Words, name: string): Words {
-  if (typeof words !== 'string' || !/^[ :,]/.test(words.slice(name.length)) || !words.startsWith(name)) return words
-  return [parameter(name), words.slice(name.length)]
+  if (typeof words !== 'string' || !words.startsWith(name)) return words
+  const rest = words.slice(name.length)
+  return /^[ :,]/.test(rest) ? [parameter(name), rest] : words
 }
 
 interface MissingItem {
@@ -227,7 +229,6 @@ interface MissingItem {
 export class NotFound extends BandsError {
   override readonly name = 'NotFound'
   readonly suggestions: readonly string[]
-  /** The missing thing, if named. */
   readonly missing: MissingItem | null
 
   constructor(
@@ -334,7 +335,7 @@ function positionText(place: FilePosition): string {
  * A number with thousands separators, the same in every locale. Implemented here, because the first number that `Intl`
  * formats costs a command 12 ms and 8 MB.
  */
-export function formatInteger(number: number): string {
+export function numberText(number: number): string {
   const [integer, ...decimals] = String(number).split('.')
   const isPlain = /^-?\d+$/.test(integer!) && (decimals[0]?.length ?? 0) <= 3 && !Object.is(number, -0)
   if (!isPlain) return number.toLocaleString('en-US')
@@ -343,7 +344,7 @@ export function formatInteger(number: number): string {
 
 /** `1 row`, `2 rows`, `1,259 rows`. */
 export function counted(number: number, thing: string, things = `${thing}s`): string {
-  return `${formatInteger(number)} ${number === 1 ? thing : things}`
+  return `${numberText(number)} ${number === 1 ? thing : things}`
 }
 
 /** A value for a message: quoted, printable, shortened when long. */

@@ -1,21 +1,21 @@
-import { counted, formatInteger } from './errors.js'
+import { counted, numberText } from './errors.js'
 
 // Numbers in sentences and tables.
 
 /** The text of an unknown number. */
 export const UNKNOWN = '-'
 
-export { counted as count, formatInteger as whole }
+export { counted as count, numberText }
 
-/** A number of bars; a mean that is not whole has tenths. */
+/** A number of bars, with a tenth if it is a mean. */
 export function barsText(value: number | null): string {
-  return value === null ? UNKNOWN : formatInteger(Math.round(value * 10) / 10)
+  return value === null ? UNKNOWN : numberText(Math.round(value * 10) / 10)
 }
 
 /** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
 export function figureText(value: number): string {
   if (value === 0) return '0'
-  if (Math.abs(value) >= 1e5) return formatInteger(Math.round(value))
+  if (Math.abs(value) >= 1e5) return numberText(Math.round(value))
   return String(Number(value.toPrecision(6)))
 }
 
@@ -40,7 +40,7 @@ export function shareText(value: number | null): string {
   return value === null ? UNKNOWN : share(value)
 }
 
-/** `-1.2 to +4.5%` of returns. */
+/** A range of returns: `-1.2 to +4.5%`; UNKNOWN without a bound. */
 export function returnRange({ low, high }: { low: number | null; high: number | null }): string {
   return low === null || high === null ? UNKNOWN : `${signedPercent(low).slice(0, -1)} to ${signedPercent(high)}`
 }
@@ -50,7 +50,7 @@ export function classLabel(from: number, to: number): string {
   return `${signedPercent(from, 1).slice(0, -1)}..${signedPercent(to, 1)}`
 }
 
-/** `27-65%` of shares. */
+/** A range of shares of 1: `27-65%`; UNKNOWN without a bound. */
 export function shareRange({ low, high }: { low: number | null; high: number | null }): string {
   return low === null || high === null ? UNKNOWN : `${share(low).slice(0, -1)}-${share(high)}`
 }
@@ -81,19 +81,19 @@ export function plainDigits(value: number): string {
 
 /** An amount of money, whether the start was 1 or a hundred thousand. */
 export function money(value: number): string {
-  return value < 1000 ? value.toFixed(2) : formatInteger(Math.round(value))
+  return value < 1000 ? value.toFixed(2) : numberText(Math.round(value))
 }
 
 /** `AAPL, GSPC and XOM`; more than `most` names give `505 tickers (A, B, C, D, …)`. */
 export function listNames(names: readonly string[], most = 4, things = 'tickers'): string {
-  if (names.length > most) return `${formatInteger(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
+  if (names.length > most) return `${numberText(names.length)} ${things} (${names.slice(0, most).join(', ')}, …)`
   return joinNames(names, 'and')
 }
 
-/** `A, B, C and 4 more` */
-export function firstOf(names: readonly string[], most = 5): string {
-  const some = names.slice(0, most).join(', ')
-  return names.length > most ? `${some} and ${formatInteger(names.length - most)} more` : some
+/** The first names and the number of the others: `A, B, C and 4 more`. */
+export function firstNames(names: readonly string[], most = 5): string {
+  const text = names.slice(0, most).join(', ')
+  return names.length > most ? `${text} and ${numberText(names.length - most)} more` : text
 }
 
 /** `a, b or c` */

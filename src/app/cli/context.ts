@@ -1,7 +1,7 @@
 import { FileLost, type InvalidParameter, printable, wrong } from '../../core/errors.js'
 import type { AnyField, FieldSet } from '../../core/fields/index.js'
 import { formatDay } from '../../core/model/day.js'
-import { count, whole } from '../../core/numbers.js'
+import { count, numberText } from '../../core/numbers.js'
 import type { Cluster, Omitted, Source } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
 import type { Opened } from '../open/database.js'
@@ -423,7 +423,7 @@ function remoteHint({ url, credits }: Remote, { profile }: Config): string {
 export function creditsLeft(credits: Credits | null): string {
   const parts: string[] = []
   const addAllowance = (allowance: Allowance | null | undefined, what: string): void => {
-    if (allowance != null) parts.push(`${whole(allowance.remaining)} of ${whole(allowance.limit)} ${what}`)
+    if (allowance != null) parts.push(`${numberText(allowance.remaining)} of ${numberText(allowance.limit)} ${what}`)
   }
   addAllowance(credits?.day, 'credits left today')
   addAllowance(credits?.hour, 'left this hour')

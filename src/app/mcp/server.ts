@@ -8,7 +8,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { version } from '../../core/built.js'
 import { BandsError, InvalidParameter } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
-import { whole } from '../../core/numbers.js'
+import { numberText } from '../../core/numbers.js'
 import { withoutNulls } from '../../core/params/arguments.js'
 import { listKind } from '../../core/params/figures.js'
 import { TICKER } from '../../core/params/kinds.js'
@@ -313,7 +313,7 @@ function narrowingAdvice(shown: Table): string {
 }
 
 function tooLongError(characters: number, shown: Table): BandsError {
-  const message = `the answer has ${whole(characters)} characters, and at most ${whole(MAX_ANSWER_LENGTH)} are sent: ${narrowingAdvice(shown)}the command line has all.`
+  const message = `the answer has ${numberText(characters)} characters, and at most ${numberText(MAX_ANSWER_LENGTH)} are sent: ${narrowingAdvice(shown)}the command line has all.`
   return new InvalidParameter(message, { param: NARROWING_PARAMS.find(name => name in shown) ?? 'tickers' })
 }
 

@@ -3,12 +3,12 @@ import type { Timeframe } from '../../core/model/terms.js'
 import {
   count,
   listNames,
+  numberText,
   probability,
   returnRange,
   returnText,
   shareText,
   UNKNOWN,
-  whole,
 } from '../../core/numbers.js'
 import { isFinding, LEVEL } from '../../core/statistics/verdict.js'
 import { type Backtest, SAME_EXPOSURE, type Tests } from '../../research/backtest/result.js'
@@ -75,9 +75,9 @@ export function logSentence(
 ): string {
   if (log === null || log.questions < 2) return ''
   const { family, questions, windows, expected } = log
-  const oneOf = ` One of ${whole(questions)} questions`
+  const oneOf = ` One of ${numberText(questions)} questions`
   if (family === 'run') return `${oneOf} asked of these data so far; the others are not counted (--family run).`
-  const counted = `${oneOf} (${whole(windows)} windows) asked of these data so far (bands trials)`
+  const counted = `${oneOf} (${numberText(windows)} windows) asked of these data so far (bands trials)`
   if (q === 'untested') return `${counted}.`
   const qText = q === null ? '' : `; ${qName} ${probability(q)}`
   return `${counted}: by chance ${chanceFindingsText(expected)} p < .05${qText}.`
@@ -87,7 +87,7 @@ export function logSentence(
 function chanceFindingsText(expected: number): string {
   if (expected < 0.95) return 'fewer than one has'
   const rounded = Math.round(expected)
-  return rounded === 1 ? 'about one has' : `about ${whole(rounded)} have`
+  return rounded === 1 ? 'about one has' : `about ${numberText(rounded)} have`
 }
 
 type TestedWindow = StudyWindow & { diff: number }
@@ -276,7 +276,7 @@ function drawsText({ draws }: Pick<Backtest, 'draws'> | Pick<Tests, 'draws'>): s
 /** `.412, by the 40 of the ledger`: the deflated Sharpe ratio and the trials it allows for, or why it is not known. */
 export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: Backtest['trials']): string {
   if (deflated === null) return reason ?? UNKNOWN
-  return `${probability(deflated)}, by the ${whole(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
+  return `${probability(deflated)}, by the ${numberText(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
 /**
@@ -308,9 +308,9 @@ function findingsText({ cells, tried }: Sweep): string | null {
   const worse = countOf('worse than chance')
   const ofTested = ` of ${count(tried.tested, 'tested combination')}`
   const texts: string[] = []
-  if (better > 0) texts.push(`${whole(better)}${ofTested} ${better === 1 ? 'beats chance' : 'beat chance'}`)
+  if (better > 0) texts.push(`${numberText(better)}${ofTested} ${better === 1 ? 'beats chance' : 'beat chance'}`)
   if (worse > 0)
-    texts.push(`${whole(worse)}${better > 0 ? '' : ofTested} ${worse === 1 ? 'is' : 'are'} worse than chance`)
+    texts.push(`${numberText(worse)}${better > 0 ? '' : ofTested} ${worse === 1 ? 'is' : 'are'} worse than chance`)
   return texts.length === 0 ? null : listNames(texts)
 }
 
@@ -349,11 +349,11 @@ function testDaysText({ validation, timeframe }: Sweep): string {
   const { mean, base, diff } = validation.test
   const names = chosenNames(validation)
   const shortCount = names.filter(name => name.endsWith(SHORT)).length
-  const shortText = shortCount === 0 ? '' : ` (${whole(shortCount)} short)`
+  const shortText = shortCount === 0 ? '' : ` (${numberText(shortCount)} short)`
   const chosenText =
     names.length === 1
       ? `the chosen ${names[0]}`
-      : `the ${whole(names.length)} combinations chosen in training${shortText}`
+      : `the ${numberText(names.length)} combinations chosen in training${shortText}`
   let baseText = `any ${BAR_NAMES[timeframe]}`
   if (shortCount === names.length) baseText = `shorting on ${baseText}`
   else if (shortCount > 0) baseText = `the same trades on ${baseText}`

@@ -1,4 +1,4 @@
-import { count, percent, probability, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import { count, percent, probability, returnText, shareRange, shareText, numberText } from '../../core/numbers.js'
 import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'
@@ -155,7 +155,7 @@ function tradesInShort(backtest: Backtest): string {
   const { n, hit_rate, mean } = backtest.trade_statistics
   if (n === 0) return 'No closed trade.'
   const cases = independentTrades(backtest.trades)
-  const among = cases === n ? '' : ` (about ${whole(cases)} independent)`
+  const among = cases === n ? '' : ` (about ${numberText(cases)} independent)`
   return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${randomEntryText(backtest)}`
 }
 
@@ -164,7 +164,7 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
   const { break_even_cost: cost, mean_mfe, mean_mae } = trades
   if (n === 0) return 'No closed trade.'
-  const hit = `${whole(wins)} won (${shareText(hit_rate)}, 95% ${shareRange({ low: hit_low, high: hit_high })})`
+  const hit = `${numberText(wins)} won (${shareText(hit_rate)}, 95% ${shareRange({ low: hit_low, high: hit_high })})`
   const means = `mean ${returnText(mean)} net and ${returnText(mean_gross)} gross, median ${returnText(median)}`
   const extremes = `best ${returnText(best)}, worst ${returnText(worst)}`
   const excursions = `on the way ${returnText(mean_mfe)} and ${returnText(mean_mae)}`

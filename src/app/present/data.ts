@@ -1,7 +1,7 @@
 import { type Day, parseDay } from '../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import type { AccountPage } from '../../core/model/pages.js'
-import { count, keyInWords, ratio, whole } from '../../core/numbers.js'
+import { count, keyInWords, numberText, ratio } from '../../core/numbers.js'
 import type { Trial, TrialKind } from '../../core/source.js'
 import type { KnownFact, KnownFacts } from '../../data/local/facts.js'
 import { oddityLines } from '../../data/local/known.js'
@@ -36,7 +36,7 @@ function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
     .filter(({ unfinished }) => unfinished > 0)
     .map(
       ({ ticker, unfinished, series }) =>
-        `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
+        `${ticker}: ${numberText(unfinished)} of ${numberText(series.length)} series not pulled to the end; bands pull goes on`,
     )
   const heading = [`pulled from servers: ${count(pulled.length, 'ticker')}`]
   return [{ heading, parts: [tablePart('Pulled', PULLED_COLUMNS, pulled), { notes }] }]
@@ -111,7 +111,7 @@ const CREDIT_COLUMNS: readonly Column<{ period: string; used: number; left: numb
 /** `the newest bar is of 2018-05-11, 20 days ago`; null for a bar of the last days, and if an as-of day is set. */
 function ageNote({ last, as_of }: Status, today: Day): string | null {
   const days = last === null ? 0 : today - parseDay(last)!
-  return as_of !== null || days <= DAYS_FRESH ? null : `the newest bar is of ${last}, ${whole(days)} days ago`
+  return as_of !== null || days <= DAYS_FRESH ? null : `the newest bar is of ${last}, ${numberText(days)} days ago`
 }
 
 const DAYS_FRESH = 7
@@ -129,11 +129,11 @@ function freshnessText(tickers: readonly TickerStatus[]): string {
   if (behindTickers.length > 0) {
     const oldest = behindTickers.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
     const names = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`)
-    endsText = `${whole(behindTickers.length)} end earlier: ${names.join(', ')}`
+    endsText = `${numberText(behindTickers.length)} end earlier: ${names.join(', ')}`
   }
   if (tickersWithGaps.length === 0) return endsText
   const gapNames = tickersWithGaps.length > MOST_NAMED ? '' : `: ${tickersWithGaps.join(', ')}`
-  return `${endsText}; ${whole(tickersWithGaps.length)} have gaps${gapNames}`
+  return `${endsText}; ${numberText(tickersWithGaps.length)} have gaps${gapNames}`
 }
 
 /** A row for each ticker, with the number of its gaps and the kinds of its odd bars. */
@@ -179,7 +179,7 @@ const MOST_SOURCES = 3
 /** `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar */
 function sourceText(fileName: string, from: number, bars: number, total: number): string {
   if (bars === total) return fileName
-  const barsText = `${whole(bars)} of ${whole(total)} bars`
+  const barsText = `${numberText(bars)} of ${numberText(total)} bars`
   if (from === 0) return `${fileName}, the first ${barsText}`
   return from + bars === total ? `${fileName}, the last ${barsText}` : `${fileName}, ${barsText}`
 }
@@ -195,7 +195,7 @@ function statusNotes(status: Status): string[] {
       `an import is not finished (${count(unfinished, 'step')}), fields wait${since === undefined ? '' : ` since ${since}`}; if none is running, the next write or bands rebuild finishes it`,
     ...part_loaded.map(
       ({ file, tickers, of }) =>
-        `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
+        `${numberText(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
     ),
     as_of !== null && `as of ${as_of}: what came later is not counted`,
     ...oddityLines(status.oddities).map(({ what }) => `warning: ${what}; bands doctor shows the remedy`),
@@ -228,7 +228,7 @@ export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, lim
       {
         heading: compact([
           ...[ticker, name, sector, asset_class],
-          cap != null && `market capitalisation ${whole(cap)}`,
+          cap != null && `market capitalisation ${numberText(cap)}`,
           ...asOfText(facts),
         ]),
         parts: kind === undefined ? kindParts(facts) : recordParts(records, kind, limit),
@@ -281,7 +281,7 @@ const NUMERIC_COLUMNS: ReadonlySet<string> = new Set(['number', 'amount', 'count
 
 /** A whole number as text with all its digits; any other value unchanged. */
 function withAllDigits(value: string | number | null): string | number | null {
-  return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
+  return typeof value === 'number' && Number.isInteger(value) ? numberText(value) : value
 }
 
 export type NotedTrial = Trial & { kind: TrialKind }
@@ -311,10 +311,10 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
   const { questions, windows: cells } = countsOf(byKind.cell)
   const testedStrategies = countsOf(countedTrials([], byKind.strategy)).questions
   const untested = strategies - testedStrategies
-  const untestedText = untested > 0 ? `, ${whole(untested)} more without a test` : ''
+  const untestedText = untested > 0 ? `, ${numberText(untested)} more without a test` : ''
   const kindTexts = {
-    cell: `${whole(questions)} about events`,
-    strategy: `${whole(testedStrategies)} about strategies${untestedText}`,
+    cell: `${numberText(questions)} about events`,
+    strategy: `${numberText(testedStrategies)} about strategies${untestedText}`,
   }
   const trialsIfShown = (kind: TrialKind): readonly NotedTrial[] => (kinds.includes(kind) ? byKind[kind] : [])
   const counted = countsOf(countedTrials(trialsIfShown('cell'), trialsIfShown('strategy')))
@@ -352,7 +352,7 @@ function trialLogNotes(log: TrialLog, limit: number | null): string[] {
   if (log === null) return ['Nothing is noted of the bundled sample.']
   if (log === 'none') return [`This database has no trial log yet: ${noted}`]
   if (log.length === 0) return [`The trial log has no such trial: ${noted}`]
-  return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
+  return limit === null ? [] : [`The newest ${numberText(limit)} of each kind; --limit N shows more, --json has all.`]
 }
 
 /** The newest trials of a kind. Trials with equal text show the first digits of their hash. */

@@ -9,7 +9,7 @@ import type {
 } from '../../core/model/event.js'
 import { PERFORMANCES, type Performance } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../../core/model/terms.js'
-import { count, UNKNOWN, whole } from '../../core/numbers.js'
+import { count, numberText, UNKNOWN } from '../../core/numbers.js'
 import type { NewestEvents } from '../../core/source.js'
 import { OVERSOLD_KEYS } from '../../core/tiers.js'
 import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tally/pool.js'
@@ -176,7 +176,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
       {
         heading: [
           `oversold  ${timeframe}`,
-          `${whole(match_count)} of ${whole(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
+          `${numberText(match_count)} of ${numberText(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
           ...asOfText({ as_of: date === null ? null : formatDay(date) }),
         ],
         parts: [tablePart('Oversold', oversoldColumns(matches), matches)],

@@ -1,4 +1,4 @@
-import { figureText, whole } from '../../core/numbers.js'
+import { figureText, numberText } from '../../core/numbers.js'
 import type { ExplainedEvent, ExplainedTest, Explanation } from '../../data/local/explain.js'
 import { type Column, column, compact, type Described, type Paragraph, tablePart } from './description.js'
 import { performanceTone } from './events.js'
@@ -63,7 +63,7 @@ function barLines(explanation: Explanation): string[] {
   const { open, high, low, close, volume, prices, imported_at, begun } = explanation
   const importDay = imported_at.slice(0, 10)
   const importDays = begun === undefined ? importDay : `${begun.imported_at.slice(0, 10)} to ${importDay}`
-  const volumeText = volume === null ? 'unknown' : whole(volume)
+  const volumeText = volume === null ? 'unknown' : numberText(volume)
   return compact([
     explanation.date_note !== null && `note: ${explanation.date_note}`,
     bandLine(explanation),
@@ -76,7 +76,7 @@ function barLines(explanation: Explanation): string[] {
 /** The source of a bar's prices; for a week with bars of several files also the number of its days. */
 function sourceText({ source_bars: { first, last, bars, of: total }, ...source }: Explanation): string {
   const file = fileText(source)
-  return bars === total ? file : `${file} (${whole(bars)} of ${whole(total)} daily bars, ${first} to ${last})`
+  return bars === total ? file : `${file} (${numberText(bars)} of ${numberText(total)} daily bars, ${first} to ${last})`
 }
 
 /**
@@ -88,17 +88,17 @@ function bandLine({ band, undefined_because, in_force, entered, bars_in_force, i
   if (event !== null) return `${bandText}, entered on this bar from ${event.prev_band}`
   if (in_force === null) return bandText
   const beginning = initial ? 'the first band that the field had' : 'entered'
-  const since = `${beginning} on ${entered}, ${whole(bars_in_force!)} bars before`
+  const since = `${beginning} on ${entered}, ${numberText(bars_in_force!)} bars before`
   return band === in_force ? `${bandText}, ${since}` : `${bandText}; in force: ${in_force}, ${since}`
 }
 
 /** Sentences about the bars before this one, and the number that the field needs. */
 function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
   return compact([
-    `${whole(bars_before)} bars of history before this one, from ${history_from} on.`,
+    `${numberText(bars_before)} bars of history before this one, from ${history_from} on.`,
     warm_up.bars > 0 &&
       warm_up.first_date !== null &&
-      `The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`,
+      `The field needs ${numberText(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`,
     initial && band !== null && 'No event: a first band is entered by no transition.',
   ])
 }
@@ -139,6 +139,6 @@ const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
     title: 'Sample',
     kind: 'count',
     spare: 3,
-    value: ({ sample, sample_needed: needed }) => `${whole(sample)}${sample < needed ? ` of ${needed}` : ''}`,
+    value: ({ sample, sample_needed: needed }) => `${numberText(sample)}${sample < needed ? ` of ${needed}` : ''}`,
   },
 ]

@@ -1,4 +1,4 @@
-import { count, firstOf, whole } from '../../core/numbers.js'
+import { count, firstNames, numberText } from '../../core/numbers.js'
 import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
 import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
@@ -26,7 +26,7 @@ export function describeFetched(fetched: readonly FetchedTicker[]): Described {
     ],
     warnings: compact([
       ...notes.slice(0, MOST_LISTED),
-      shown.length > MOST_LISTED && `and ${whole(shown.length - MOST_LISTED)} more (--json has all)`,
+      shown.length > MOST_LISTED && `and ${numberText(shown.length - MOST_LISTED)} more (--json has all)`,
     ]),
   }
 }
@@ -59,15 +59,16 @@ function summaryText(fetched: readonly FetchedTicker[]): string {
     countTickers(fetched.filter(({ outcome }) => outcomes.includes(outcome)))
   const upToDate = countWith('loaded', 'reloaded', 'current')
   const total = countTickers(fetched)
-  const subject = upToDate === total ? count(upToDate, 'ticker') : `${whole(upToDate)} of ${count(total, 'ticker')}`
+  const subject =
+    upToDate === total ? count(upToDate, 'ticker') : `${numberText(upToDate)} of ${count(total, 'ticker')}`
   const added = fetched.reduce((sum, ticker) => sum + ticker.added, 0)
   const addedNoun = fetched.some(({ bars, added }) => bars === null && added > 0) ? 'record' : 'bar'
   const reloaded = countWith('reloaded')
   const current = countWith('current')
   return `${compact([
     `${subject} ${upToDate === 1 ? 'is' : 'are'} up to date: ${count(added, addedNoun)} added from ${providersOf(fetched)}`,
-    reloaded > 0 && `${whole(reloaded)} loaded again after a split or dividend`,
-    current > 0 && `${whole(current)} had nothing new`,
+    reloaded > 0 && `${numberText(reloaded)} loaded again after a split or dividend`,
+    current > 0 && `${numberText(current)} had nothing new`,
   ]).join('; ')}.`
 }
 
@@ -90,14 +91,14 @@ const MOST_NAMED = 8
 
 function tickerNames(fetched: readonly FetchedTicker[]): string {
   const names = fetched.map(({ ticker }) => ticker)
-  return firstOf(names, MOST_NAMED)
+  return firstNames(names, MOST_NAMED)
 }
 
 /** `505 tickers of alpaca: 2016-01-01 to 2026-11-26, about 140 calls, under a minute at its pace.` */
 export function planText({ provider, tickers, done, calls, seconds, from, to }: FetchPlan): string {
   const pending = tickers - done
   if (pending === 0) return `${count(tickers, 'ticker')} of ${provider}: nothing new can have come since the last time.`
-  const doneText = done === 0 ? '' : `, ${whole(done)} more with nothing new`
+  const doneText = done === 0 ? '' : `, ${numberText(done)} more with nothing new`
   return `${count(pending, 'ticker')} of ${provider}${doneText}: ${from} to ${to}, about ${count(calls, 'call')}, ${durationText(seconds)} at its pace.`
 }
 
@@ -146,12 +147,12 @@ export function describeProviders(providers: readonly KnownProvider[]): Describe
 function providerRow({ name, about, needs, has_key, pace: [calls, seconds] }: KnownProvider) {
   const keyState = has_key ? 'there' : 'missing'
   const key = needs === 'nothing' ? 'not needed' : keyState
-  return { name, key, pace: `${whole(calls)} ${periodText(seconds)}`, about }
+  return { name, key, pace: `${numberText(calls)} ${periodText(seconds)}`, about }
 }
 
 function periodText(seconds: number): string {
   const names: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute', 3600: 'an hour', 86400: 'a day' }
-  return names[seconds] ?? `in ${whole(seconds)} s`
+  return names[seconds] ?? `in ${numberText(seconds)} s`
 }
 
 /** Everything about one vendor, and how to begin. */

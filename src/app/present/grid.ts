@@ -3,12 +3,12 @@ import {
   count,
   keyInWords,
   listNames,
+  numberText,
   probability,
   ratio,
   returnText,
   shareText,
   UNKNOWN,
-  whole,
 } from '../../core/numbers.js'
 import { combinations, type GridStatistic } from '../../core/params/grid.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
@@ -133,11 +133,11 @@ function answerOf(grid: Grid): string {
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
   const bestCell = cells[best.cell]!
   if (haveEqualStatistics(cells))
-    return `All ${whole(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, bestCell.value)}. The varied keys change no trade, so there is no best.`
+    return `All ${numberText(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, bestCell.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
   if (tests !== null) return testedAnswer(grid, tests)
   const value = `${valueText(statistic, bestCell.value)}${holdingText(grid, best)}`
-  const bestText = `the best of ${whole(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, bestCell)}`
+  const bestText = `the best of ${numberText(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, bestCell)}`
   const neighboursText =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   const deflated = trials.deflated_sharpe
@@ -274,9 +274,9 @@ function bestSection(grid: Grid): Section {
   const deflated =
     trials.deflated_sharpe === null
       ? (trials.reason ?? UNKNOWN)
-      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by chance`
+      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${numberText(trials.n)} would show by chance`
   return section(
-    { id: 'best', title: `Is the best of ${whole(cells.length)} real?`, short: 'Best of many', on: 'wide' },
+    { id: 'best', title: `Is the best of ${numberText(cells.length)} real?`, short: 'Best of many', on: 'wide' },
     [
       {
         notes: [

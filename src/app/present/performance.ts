@@ -1,5 +1,14 @@
 import { title } from '../../core/errors.js'
-import { count, money, percent, returnRange, returnText, shareRange, shareText, whole } from '../../core/numbers.js'
+import {
+  count,
+  money,
+  numberText,
+  percent,
+  returnRange,
+  returnText,
+  shareRange,
+  shareText,
+} from '../../core/numbers.js'
 import type { ValidationKind } from '../../core/params/studies.js'
 import type {
   Backtest,
@@ -245,7 +254,7 @@ function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics): string {
 /** `all 5 tests, one after the other`: which parts of the data the results out of sample are about. */
 function testPartsText(kind: Validation['kind'], tests: number): string {
   if (kind === 'split') return 'the part after the split'
-  return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
+  return tests === 1 ? 'the only test' : `all ${numberText(tests)} tests, one after the other`
 }
 
 /**

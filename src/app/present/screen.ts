@@ -1,7 +1,7 @@
 import { invalid, suggest } from '../../core/errors.js'
 import type { ExportedEvent } from '../../core/model/event.js'
 import { windowNames } from '../../core/model/terms.js'
-import { count, figureText, whole } from '../../core/numbers.js'
+import { count, figureText, numberText } from '../../core/numbers.js'
 import type { Changes, Screen, ScreenMatch } from '../../research/screen/screen.js'
 import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
 import { describeTally, topTone } from './tally.js'
@@ -78,7 +78,7 @@ function matchParts(columns: readonly KeyedColumn[], matches: readonly ScreenMat
   return [
     { on: 'wide', ...tablePart('Matches', columns, matches) },
     { on: 'short', ...tablePart('Matches', columns, matches.slice(0, MOST_LISTED)) },
-    { on: 'short', notes: [`${whole(matches.length - MOST_LISTED)} more: --wide; --csv and --json have all`] },
+    { on: 'short', notes: [`${numberText(matches.length - MOST_LISTED)} more: --wide; --csv and --json have all`] },
   ]
 }
 
@@ -183,9 +183,9 @@ export function describeChanges(page: Changes, tickers: number, watched: Readonl
     paragraphs.push({ heading, parts: [{ on: 'wide', ...changesPart('Changes', changes) }] })
     const watchedChanges = changes.filter(({ ticker }) => watched.has(ticker))
     const omittedCount = watchedChanges.length - MOST_OF_LISTS
-    const notes = omittedCount > 0 ? [`${whole(omittedCount)} more changes on your lists: --wide`] : []
+    const notes = omittedCount > 0 ? [`${numberText(omittedCount)} more changes on your lists: --wide`] : []
     const watchedPart = changesPart('Changes of your lists', watchedChanges.slice(0, MOST_OF_LISTS))
-    const watchedHeading = [`on your lists: ${whole(watchedChanges.length)}`]
+    const watchedHeading = [`on your lists: ${numberText(watchedChanges.length)}`]
     if (watchedChanges.length > 0)
       paragraphs.push({ heading: watchedHeading, on: 'short', parts: [watchedPart, { notes }] })
     const frequentHeading = [`most frequent: ${mostEnteredBands(changes).join(', ')}`]
@@ -206,7 +206,7 @@ function mostEnteredBands(changes: readonly ExportedEvent[]): string[] {
     counts.set(state, (counts.get(state) ?? 0) + 1)
   }
   const mostFrequent = [...counts].sort(([, a], [, b]) => b - a).slice(0, 5)
-  return mostFrequent.map(([state, n]) => `${whole(n)} ${state}`)
+  return mostFrequent.map(([state, n]) => `${numberText(n)} ${state}`)
 }
 
 const CHANGE_COLUMNS = [

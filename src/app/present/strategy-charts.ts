@@ -1,5 +1,5 @@
 import { TRUTHS } from '../../core/language/as-field.js'
-import { count, figureText, returnText, whole } from '../../core/numbers.js'
+import { count, figureText, numberText, returnText } from '../../core/numbers.js'
 import {
   type Backtest,
   type Grid,
@@ -256,7 +256,7 @@ function tradeCase(trade: Trade): Case {
       ['Entry', `${side} ${ticker} on ${entry_date} at ${figureText(entry_price)}`],
       [isOpen ? 'Last close' : 'Exit', `${exit_date} at ${figureText(exit_price)}`],
       ['Reason of the exit', EXIT_REASONS[exit] ?? exit],
-      ['Bars held', whole(bars)],
+      ['Bars held', numberText(bars)],
       ['Return', `${returnText(net)} after costs, ${returnText(gross)} before`],
       ['On the way', `at best ${returnText(mfe)}, at worst ${returnText(mae)}`],
     ],

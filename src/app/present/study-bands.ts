@@ -1,6 +1,6 @@
 import { isCondition } from '../../core/language/as-field.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { whole } from '../../core/numbers.js'
+import { numberText } from '../../core/numbers.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { type BandTone, bandTone, type Chart, line, newChart } from './chart.js'
 import {
@@ -96,7 +96,7 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
     baseline: base.mean,
     estimates: by_sector.map(({ sector, n, mean, median }) => {
       const shown = n < LEAST_UNITS ? { value: null, median: null } : { value: mean, median }
-      const note = `n ${whole(n)}`
+      const note = `n ${numberText(n)}`
       return { label: sector, note, ...shown, reason: 'too few', low: null, high: null, grey: true, tone: undefined }
     }),
   }
@@ -133,14 +133,24 @@ function bandEstimates(
     if (label === questionLabel) {
       const low = plusBase(interval.low)
       const high = plusBase(interval.high)
-      return { label, note: `n ${whole(n)}`, value: mean, median, low, high, grey, tone: undefined, reason: 'none' }
+      return {
+        label,
+        note: `n ${numberText(n)}`,
+        value: mean,
+        median,
+        low,
+        high,
+        grey,
+        tone: undefined,
+        reason: 'none',
+      }
     }
     const band = other_bands.find(other => other.band === label)
     const events = band?.n ?? 0
     const shown = events >= LEAST_UNITS ? band : undefined
     return {
       label,
-      note: `n ${whole(events)}`,
+      note: `n ${numberText(events)}`,
       value: shown?.mean ?? null,
       median: shown?.median ?? null,
       low: null,

@@ -1,6 +1,6 @@
 import { PERFORMANCES } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
-import { keyInWords, whole } from '../../core/numbers.js'
+import { keyInWords, numberText } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
 import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
 import { bandsSection, GROUPED_BY_WINDOW, sectorsSection, windowColumn } from './study-bands.js'
@@ -22,7 +22,7 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
       { id: 'tests', folded: true, title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' },
       [
         pageNote(
-          `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${whole(resamples)} resamples.`,
+          `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${numberText(resamples)} resamples.`,
         ),
         tablePart('Tests of the difference', [windowColumn(timeframe), ...TEST_COLUMNS], tests, GROUPED_BY_WINDOW),
       ],

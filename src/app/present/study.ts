@@ -1,4 +1,4 @@
-import { count, returnText, whole } from '../../core/numbers.js'
+import { count, numberText, returnText } from '../../core/numbers.js'
 import { eachOccurrence } from '../../research/study/event-study.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
 import { independentText, studyAnswer } from './answer.js'
@@ -93,7 +93,7 @@ function headingOf(study: EventStudy): string[] {
 
 /** The assumptions in short; the document, the report and --wide have the long form. */
 const assumedText = ({ resamples }: EventStudy): string =>
-  `Close to close, no costs. P: Newey-West t. 95%: ${whole(resamples)} bootstrap draws.`
+  `Close to close, no costs. P: Newey-West t. 95%: ${numberText(resamples)} bootstrap draws.`
 
 /** `3 cells in this run, 40 cells ever tried on this database` */
 function testsCountText({ trials: { run, ledger } }: EventStudy): string {
@@ -126,7 +126,7 @@ function estimatesOf(study: EventStudy): Estimates {
     estimates: study.windows.map(window => {
       const { n, n_independent, diff: value, intervals, grey, verdict, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
-      const note = `${whole(n_independent)} independent of ${whole(n)}`
+      const note = `${numberText(n_independent)} independent of ${numberText(n)}`
       return {
         label: window.window,
         note,
@@ -255,7 +255,7 @@ const ABNORMAL_COLUMNS: readonly Column<AbnormalWindow>[] = [
     value: ({ abnormal: { lost } }) =>
       Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
         .filter(([, n]) => n > 0)
-        .map(([why, n]) => `${whole(n)} ${why}`)
+        .map(([why, n]) => `${numberText(n)} ${why}`)
         .join(', '),
   },
 ]

@@ -1,5 +1,5 @@
 import { lagInWords } from '../../core/language/as-field.js'
-import { count, probability, ratio, returnText, shareText, UNKNOWN, whole } from '../../core/numbers.js'
+import { count, numberText, probability, ratio, returnText, shareText, UNKNOWN } from '../../core/numbers.js'
 import { tooFewEvents } from '../../research/study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../../research/sweep/result.js'
 import { chosenNames, sweepAnswer } from './answer.js'
@@ -88,7 +88,7 @@ function noEventsText({ tickers, tried: { cells } }: Sweep): string {
   const subject =
     tickers.length === 1
       ? `${tickers[0]} did not enter any band`
-      : `none of ${whole(tickers.length)} tickers entered any band`
+      : `none of ${numberText(tickers.length)} tickers entered any band`
   return `No event: ${subject} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
 }
 
@@ -97,8 +97,8 @@ function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: 
   const ledgerText = ledger === null ? '' : `; ${count(ledger, 'combination')} so far in the trial log`
   const questions = family === 'ledger' ? 'all of the log' : 'this run'
   const correction = adjust === 'none' ? 'not corrected' : `corrected over ${questions}`
-  const triedSentence = `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ledgerText}.`
-  return `${triedSentence} ${whole(found)} found with q below .05, ${correction}.`
+  const triedSentence = `${count(cells, 'combination')} tried, ${numberText(tested)} with enough events for a p-value${ledgerText}.`
+  return `${triedSentence} ${numberText(found)} found with q below .05, ${correction}.`
 }
 
 /** `Close to close, no costs. P: Newey-West t. Q: Benjamini-Hochberg (1995).` */
@@ -111,7 +111,7 @@ function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: Newey-West t with effective clusters; Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: Newey-West t with effective clusters; Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${numberText(resamples)} draws); seed ${seed}.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
 }
@@ -122,7 +122,7 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   const shownCells = cells.slice(0, limit)
   const omittedCount = cells.length - shownCells.length
   const notes = compact([
-    omittedCount > 0 && `${whole(omittedCount)} more: --limit ${cells.length}; --csv and --json have all`,
+    omittedCount > 0 && `${numberText(omittedCount)} more: --limit ${cells.length}; --csv and --json have all`,
     shownCells.some(cell => cell.grey) &&
       `Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`,
   ])
@@ -143,7 +143,7 @@ function leadingSection({ cells }: Sweep): Section {
     names: 'long',
     estimates: bestCells.map(cell => {
       const { n, q, diff: value, low, high, grey, verdict, reason } = cell
-      const note = `n ${whole(n)}, q ${probability(q)}`
+      const note = `n ${numberText(n)}, q ${probability(q)}`
       return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
     }),
   }
@@ -168,7 +168,12 @@ function bestSection({ best }: Sweep): Section {
       : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above the best that as many tests reach by chance`
   const ofBestCell = best_cell === null ? '' : ` of ${best_cell}`
   const inBlocks = block === null ? '' : ` in ${blocksText(block)}`
-  const head = { id: 'best', on: 'wide' as const, title: `Is the best of ${whole(cells)} real?`, short: 'Best of many' }
+  const head = {
+    id: 'best',
+    on: 'wide' as const,
+    title: `Is the best of ${numberText(cells)} real?`,
+    short: 'Best of many',
+  }
   return section({ ...head, phrases: [count(resamples, 'resample')] }, [
     {
       notes: [
@@ -195,8 +200,8 @@ function validationSection({ validation }: Sweep): Section | null {
   const { kind, folds, test, paths } = validation
   const names = chosenNames(validation)
   const shownNames = names.slice(0, 3)
-  if (names.length > 3) shownNames.push(`${whole(names.length - 3)} more (--json)`)
-  const testText = `n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}`
+  if (names.length > 3) shownNames.push(`${numberText(names.length - 3)} more (--json)`)
+  const testText = `n ${numberText(test.n)}, mean ${returnText(test.mean)}, any bar in the same direction ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}`
   const notes = [`Chosen: ${shownNames.join('; ')}. On the days that were not used for the choice: ${testText}.`]
   if (paths !== null) notes.push(`Mean of each path: ${paths.map(returnText).join(', ')}.`)
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [

@@ -1,5 +1,5 @@
 import { PERFORMANCES } from '../../core/model/series.js'
-import { count, listNames, share, whole } from '../../core/numbers.js'
+import { count, listNames, numberText, share } from '../../core/numbers.js'
 import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
 import type { Tally, TallyWindow } from '../../research/tally/tally.js'
@@ -144,7 +144,7 @@ function stackRows(rows: readonly (TallyWindow & { label: string })[]): Stacks['
   return rows
     .filter(({ n }) => n > 0)
     .flatMap(({ label, n, counts, base }) => [
-      { label, note: `events, n ${whole(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
+      { label, note: `events, n ${numberText(n)}`, counts: PERFORMANCES.map(name => counts[name]), isBase: false },
       { label: '', note: 'any bar', counts: PERFORMANCES.map(name => base.shares[name] ?? 0), isBase: true },
     ])
 }

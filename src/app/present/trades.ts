@@ -5,11 +5,11 @@ import {
   joinWithOr,
   keyInWords,
   listNames,
+  numberText,
   percent,
   ratio,
   returnText,
   UNKNOWN,
-  whole,
 } from '../../core/numbers.js'
 import type { Distance, SignalChoice } from '../../core/params/figures.js'
 import type { Strategy } from '../../core/params/strategy.js'
@@ -154,7 +154,7 @@ export function tradesSection(backtest: Backtest): Section {
         ['SQN (√n · mean / deviation)', ratio(statistics.sqn)],
         [
           'Longest losing run, trades',
-          statistics.longest_losing_run === null ? UNKNOWN : whole(statistics.longest_losing_run),
+          statistics.longest_losing_run === null ? UNKNOWN : numberText(statistics.longest_losing_run),
         ],
         ['Average length, bars', ratio(statistics.average_bars, 1)],
       ],
@@ -226,12 +226,12 @@ export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): 
   const { total, closed, open, pending, skipped, extended, late } = backtest.signals
   const parts = compact([
     count(closed, 'closed trade'),
-    open > 0 && `${whole(open)} still open`,
-    pending > 0 && `${whole(pending)} waiting for the next bar`,
-    extended > 0 && `${whole(extended)} that put an exit off`,
-    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${whole(n)} skipped (${skippedText(reason)})`),
+    open > 0 && `${numberText(open)} still open`,
+    pending > 0 && `${numberText(pending)} waiting for the next bar`,
+    extended > 0 && `${numberText(extended)} that put an exit off`,
+    ...Object.entries(skipped).map(([reason, n]) => n > 0 && `${numberText(n)} skipped (${skippedText(reason)})`),
   ])
-  const lateText = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
+  const lateText = late === 0 ? '' : ` ${numberText(late)} of the trades filled more than 5 days late.`
   const { draws } = backtest
   // Chance chooses where a day has more signals than free positions.
   const drawsText =

@@ -1,5 +1,5 @@
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
-import { barsText, count, probability, ratio, UNKNOWN, whole } from '../../core/numbers.js'
+import { barsText, count, numberText, probability, ratio, UNKNOWN } from '../../core/numbers.js'
 import type { ContextTests } from '../../research/tally/by-context.js'
 import type { Dwell } from '../../research/tally/dwell.js'
 import type { Leaving, TransitionRow, Transitions } from '../../research/tally/transitions.js'
@@ -173,7 +173,7 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
 
 /** `12 (40)`: the median duration in bars, `?` if not known, and the number of periods in the band. */
 function medianText({ median, stays }: Dwell): string {
-  return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
+  return stays === 0 ? UNKNOWN : `${median === null ? '?' : numberText(median)} (${numberText(stays)})`
 }
 
 interface BandTests {

@@ -1,5 +1,5 @@
 import { isCondition, lagInWords, TRUE, TRUTHS } from '../../core/language/as-field.js'
-import { count, joinWithOr, probability, ratio, whole } from '../../core/numbers.js'
+import { count, joinWithOr, numberText, probability, ratio } from '../../core/numbers.js'
 import type { Omitted } from '../../core/source.js'
 import { WHOLE_RANGE } from '../../core/tiers.js'
 import type { SourceRange } from '../../data/local/status.js'
@@ -12,7 +12,7 @@ import { compact, type Fact, type Section } from './description.js'
 
 /** `4 tickers`, or the names of up to three. */
 export function tickersText(tickers: readonly string[]): string {
-  return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+  return tickers.length <= 3 ? tickers.join(', ') : `${numberText(tickers.length)} tickers`
 }
 
 /** `left out: pe_band, ps_band; each … (bands status)`: a line for each reason why an answer leaves out fields. */
@@ -38,7 +38,7 @@ export function withFullStop(text: string): string {
  * `Tried: 3 strategies in this run, 40 in the ledger of trials.`
  * @param countText writes the number in the ledger, with or without its noun
  */
-export function triedText({ run, ledger }: Backtest['trials'], countText = whole): string {
+export function triedText({ run, ledger }: Backtest['trials'], countText = numberText): string {
   const ledgerText = ledger === null ? '' : `, ${countText(ledger)} in the ledger of trials`
   return `Tried: ${strategiesText(run)} in this run${ledgerText}.`
 }

@@ -1,7 +1,7 @@
 import { countBelow, countUpTo, type Day, parseDay } from '../../core/model/day.js'
 import type { History } from '../../core/model/history.js'
 import { UNDEFINED } from '../../core/model/series.js'
-import { firstOf } from '../../core/numbers.js'
+import { firstNames } from '../../core/numbers.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../../core/source.js'
 import { mapKeyOf } from '../../data/store/pages.js'
 
@@ -97,7 +97,7 @@ function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
   if (incomplete.length === 0) return []
   const counts = WITHOUT_BAR.map((_, i) => sum(incomplete.map(({ withoutBar }) => withoutBar[i]!)))
   const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
-  const tickers = firstOf([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
+  const tickers = firstNames([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
   const total = sum(fieldHistories.map(({ events }) => events))
   return [
     `${sum(counts)} of ${total} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type NotFound, parameter, remedy, sentence, type TierRestricted, wrong } from '../../core/errors.js'
 import type { SeriesKey } from '../../core/model/event.js'
-import { firstOf } from '../../core/numbers.js'
+import { firstNames } from '../../core/numbers.js'
 import { eventsCost } from '../../core/tiers.js'
 import {
   haveGaps,
@@ -156,7 +156,7 @@ async function refuseTickersWithBars(store: PullStore, tickers: readonly string[
   for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) withBars.push(ticker)
   const first = withBars[0]
   if (first === undefined) return
-  const subject = withBars.length === 1 ? `${first} has bars` : `${firstOf(withBars)} have bars`
+  const subject = withBars.length === 1 ? `${first} has bars` : `${firstNames(withBars)} have bars`
   const message = sentence`${subject} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
   throw wrong('ticker', message, { value: first }, { remedy: remedy('remove', [first]) })
 }
@@ -172,7 +172,7 @@ async function refuseOtherSources(pages: PageStore, tickers: readonly string[], 
   const first = fromOthers[0]
   if (first === undefined) return
   const from = [...new Set(fromOthers.map(entry => entry.url))].join(', ')
-  const names = firstOf(fromOthers.map(({ ticker }) => ticker))
+  const names = firstNames(fromOthers.map(({ ticker }) => ticker))
   const subject = fromOthers.length === 1 ? `${first.ticker} was` : `${names} were`
   const advice = sentence`${parameter('replace')} begins again and drops the copy, ${parameter('db', 'FILE')} keeps both apart`
   const message = sentence`${subject} pulled from ${from} before, not from ${url}: ${advice}.`

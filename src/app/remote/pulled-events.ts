@@ -13,7 +13,7 @@ import type {
 } from '../../core/model/event.js'
 import { type BandPeriods, bandPeriodsOf, type History, historyOf } from '../../core/model/history.js'
 import { includesTier, type Tier } from '../../core/model/terms.js'
-import { firstOf } from '../../core/numbers.js'
+import { firstNames } from '../../core/numbers.js'
 import {
   type BandPeriodsQuery,
   type HistoriesQuery,
@@ -218,7 +218,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   async #notPulledError(key: SeriesKey): Promise<NotFound> {
     const entries = await this.#pages.entries(key.ticker)
     if (entries.length === 0) return this.#options.unknownTicker(key.ticker)
-    const pulledFields = firstOf(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
+    const pulledFields = firstNames(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
     return new NotFound(`${seriesText(key)} was not pulled; of ${key.ticker} there is ${pulledFields}.`, [], {
       remedy: pullRemedy(key),
     })
@@ -348,7 +348,7 @@ class SourceNotes {
   get sentences(): string[] {
     const sources = [...this.#seriesBySource].map(([words, { tickers, fields }]) => {
       const fieldsText = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`
-      return `${firstOf([...tickers].sort())} ${fieldsText}: ${words}`
+      return `${firstNames([...tickers].sort())} ${fieldsText}: ${words}`
     })
     return [...sources, ...this.#gaps]
   }

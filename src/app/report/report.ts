@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { builtText } from '../../core/built.js'
 import { wrong } from '../../core/errors.js'
 import { dataScript, Html, html } from '../../core/html.js'
-import { whole as count, keyInWords } from '../../core/numbers.js'
+import { numberText as count, keyInWords } from '../../core/numbers.js'
 import type { PricedSource } from '../../core/source.js'
 import {
   compact,

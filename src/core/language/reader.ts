@@ -2,8 +2,8 @@ import {
   BadData,
   didYouMean,
   type FilePosition,
-  formatInteger,
   InvalidParameter,
+  numberText,
   parameter,
   quoted,
   sentence,
@@ -60,7 +60,7 @@ export class Reader {
     if (isLong(text))
       this.#refuse(
         characterBeyondLimit(text),
-        `at most ${formatInteger(MAX_CHARACTERS)} characters are read, and the text has more`,
+        `at most ${numberText(MAX_CHARACTERS)} characters are read, and the text has more`,
       )
     this.#words = splitIntoWords(text, hasTickers, origin.place !== undefined)
   }
@@ -111,7 +111,7 @@ export class Reader {
     const { kind, text } = this.word
     if (kind !== 'end') this.fail(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
     if (isLong(printed))
-      this.#refuse(this.#words[0]!, `written out, the text has more than ${formatInteger(MAX_CHARACTERS)} characters`)
+      this.#refuse(this.#words[0]!, `written out, the text has more than ${numberText(MAX_CHARACTERS)} characters`)
   }
 
   /** Reads a nested part with `inner`. Refuses too deep nesting. @param opening the word that the message points to */
@@ -125,7 +125,7 @@ export class Reader {
   /** Reads an integer number of bars, from 1 on. */
   readCount({ most = MAX_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
     const { kind, text } = this.word
-    this.allow(`a whole number from 1 to ${formatInteger(most)}`)
+    this.allow(`a whole number from 1 to ${numberText(most)}`)
     const isCount = kind === 'number' && /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most
     return isCount ? Number(this.advance().text) : this.fail(remarks)
   }
@@ -135,17 +135,18 @@ export class Reader {
     return [...new Set([...this.#groups.flatMap(({ words }) => words), ...this.#signs])]
   }
 
-  /** Refuses the current word. */
+  /** Throws the error for the current word. Without remarks it is not allowed here. */
   fail({ what, hint, meant, isWordFine = false }: Remarks = {}): never {
     const { word } = this
     const allowed = isWordFine ? [] : this.allowed
     const near = meant ?? nearestAllowed(word, allowed)
-    const error = word.kind === 'quoted' ? `${quoted(word.text)} is in quotes` : (what ?? notAllowedWords(word))
-    const list = isWordFine ? '' : `; allowed here: ${this.#allowedText()}`
-    this.#refuse(word, error + list, allowed, near, hint === undefined ? '' : ` ${hint}`)
+    let why = what ?? notAllowedWords(word)
+    if (word.kind === 'quoted') why = `${quoted(word.text)} is in quotes`
+    if (!isWordFine) why += `; allowed here: ${this.#allowedText()}`
+    this.#refuse(word, why, allowed, near, hint === undefined ? '' : ` ${hint}`)
   }
 
-  /** Reports an error at the current word, or at the beginning of a part. */
+  /** Throws the error at a word: BadData for a text in a file, else InvalidParameter. @param near what may be meant */
   #refuse(
     word: Pick<Word, 'at' | 'written'>,
     why: string,
@@ -171,8 +172,8 @@ export class Reader {
 
 /** The position of the first character beyond the limit. */
 function characterBeyondLimit(text: string): Pick<Word, 'at' | 'written'> {
-  const most = [...text.slice(0, 2 * MAX_CHARACTERS)].slice(0, MAX_CHARACTERS)
-  return { at: most.join('').length, written: '' }
+  const readCharacters = [...text.slice(0, 2 * MAX_CHARACTERS)].slice(0, MAX_CHARACTERS)
+  return { at: readCharacters.join('').length, written: '' }
 }
 
 const isLong = (text: string): boolean => text.length > MAX_CHARACTERS && [...text].length > MAX_CHARACTERS
@@ -226,11 +227,9 @@ function nearestAllowed({ kind, text }: Word, allowed: readonly string[]): strin
   if (typos.length > 0) return typos
   // Signs have no letters that could be mistyped.
   if (kind === 'sign' || kind === 'number') return []
-  const mistyped = suggest(
-    text,
-    allowed.filter(word => /^[a-z]/.test(word)),
-  )
-  if (mistyped.length > 0) return mistyped
+  const allowedWords = allowed.filter(word => /^[a-z]/.test(word))
+  const similar = suggest(text, allowedWords)
+  if (similar.length > 0) return similar
   const byBeginning = allowed.filter(word => word.startsWith(`${text}_`) || (text.length > 2 && word.startsWith(text)))
   if (byBeginning.length > 0) return byBeginning.slice(0, 3)
   return allowed.filter(word => text.length > 2 && word.split('_').includes(text)).slice(0, 3)

@@ -1,9 +1,9 @@
 import {
   counted,
   didYouMean,
-  formatInteger,
   InvalidParameter,
   type InvalidValue,
+  numberText,
   parameter,
   quoted,
   sentence,
@@ -65,9 +65,7 @@ const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
 
 /** The parameters of a grid in addition to those of a backtest. */
 export const GRID = {
-  vary: nullable(VARY, 'a key of the strategy and its values: hold=5,10,20', {
-    under: 'A grid of strategies',
-  }),
+  vary: nullable(VARY, 'a key of the strategy and its values: hold=5,10,20', { under: 'A grid of strategies' }),
   statistic: withDefault(
     STATISTIC,
     'sharpe',
@@ -90,7 +88,6 @@ export interface GridQuery {
   run: RunOptions
 }
 
-/** The most combinations of a grid. */
 const MAX_COMBINATIONS = 1000
 
 /**
@@ -103,57 +100,60 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
   refuseWrongCount(axes)
   const rankedBy = STATISTIC.parse('statistic', statistic ?? 'sharpe')
   refuseSeveralHolds(params)
-  let run: RunOptions
-  const strategies = combinations(axes).map(values => {
-    const cell = Object.fromEntries(axes.map(({ key }, i) => [key, optionValue(key, values[i]!)]))
-    const parsed = renameRefusals(axes, () => parseBacktest({ ...params, ...cell }, context))
-    run ??= parsed.run
-    return parsed.strategy
+  const backtests = combinations(axes).map(values => {
+    const varied = Object.fromEntries(axes.map(({ key }, i) => [key, optionValue(key, values[i]!)]))
+    return renameRefusals(axes, () => parseBacktest({ ...params, ...varied }, context))
   })
-  return { ...dropEqualCombinations(axes, strategies), statistic: rankedBy, run: run! }
+  const strategies = backtests.map(({ strategy }) => strategy)
+  // The options of the run do not vary.
+  return { ...dropEqualCombinations(axes, strategies), statistic: rankedBy, run: backtests[0]!.run }
 }
 
-/** Drops combinations of equal values: of 2% and 0.02 only the first spelling stays. */
+/**
+ * Drops combinations of equal values: of 2% and 0.02 only the first spelling stays. Two values of an axis are equal if
+ * the strategies with the one are those with the other.
+ * @param strategies one for each of the combinations of the axes, in their order
+ */
 function dropEqualCombinations(
   axes: readonly Axis[],
   strategies: readonly Strategy[],
 ): Pick<GridQuery, 'axes' | 'strategies'> {
-  const cells = combinations(axes)
+  const valuesOfEach = combinations(axes)
   const texts = strategies.map(strategy => JSON.stringify(strategy))
   const distinctAxes = axes.map(({ key, values }, axis) => {
-    // By the texts of the strategies with a value: the first value that makes them.
     const valueByStrategies = new Map<string, string>()
     for (const value of values) {
-      const strategiesText = texts.filter((_, cell) => cells[cell]![axis] === value).join()
-      if (!valueByStrategies.has(strategiesText)) valueByStrategies.set(strategiesText, value)
+      const strategiesWithValue = texts.filter((_, i) => valuesOfEach[i]![axis] === value).join()
+      if (!valueByStrategies.has(strategiesWithValue)) valueByStrategies.set(strategiesWithValue, value)
     }
     return { key, values: [...valueByStrategies.values()] }
   })
   refuseWrongCount(distinctAxes)
-  const isKept = (_: Strategy, cell: number): boolean =>
-    cells[cell]!.every((value, axis) => distinctAxes[axis]!.values.includes(value))
-  return { axes: distinctAxes, strategies: strategies.filter(isKept) }
+  const distinctStrategies = strategies.filter((_, i) =>
+    valuesOfEach[i]!.every((value, axis) => distinctAxes[axis]!.values.includes(value)),
+  )
+  return { axes: distinctAxes, strategies: distinctStrategies }
 }
 
-/** The values of each axis in every combination, the last axis changing fastest. */
+/** Every combination of the axes' values, one value of each axis in it; the last axis changes fastest. */
 export function combinations(axes: readonly Pick<Axis, 'values'>[]): string[][] {
-  let found: string[][] = [[]]
-  for (const { values } of axes) found = found.flatMap(earlier => values.map(value => [...earlier, value]))
-  return found
+  let combined: string[][] = [[]]
+  for (const { values } of axes) combined = combined.flatMap(earlier => values.map(value => [...earlier, value]))
+  return combined
 }
 
 /** Throws InvalidParameter for too many combinations, and for a single one. */
 function refuseWrongCount(axes: readonly Axis[]): void {
-  const cells = axes.reduce((product, { values }) => product * values.length, 1)
-  const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
-  if (cells > MAX_COMBINATIONS) {
-    const allowed = `at most ${formatInteger(MAX_COMBINATIONS)} combinations`
-    const words = ` makes ${formatInteger(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
-    throw varyError(cells, words, { allowed })
+  const count = axes.reduce((product, { values }) => product * values.length, 1)
+  if (count > MAX_COMBINATIONS) {
+    const factors = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
+    const allowed = `at most ${numberText(MAX_COMBINATIONS)} combinations`
+    const words = ` makes ${numberText(count)} combinations (${factors}), and a grid has ${allowed}: give fewer values.`
+    throw varyError(count, words, { allowed })
   }
-  if (cells > 1) return
-  const words = sentence` makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter('vary', 'hold=5,10,20')}.`
-  throw varyError(cells, words, { allowed: 'at least two combinations' })
+  if (count > 1) return
+  const words = sentence` makes ${counted(count, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter('vary', 'hold=5,10,20')}.`
+  throw varyError(count, words, { allowed: 'at least two combinations' })
 }
 
 /** The error for `vary`. @param words the rest of its sentence, beginning with a blank */
@@ -170,11 +170,9 @@ function refuseSeveralHolds({ hold }: Readonly<Record<string, unknown>>): void {
   const holds = hold === undefined || hold === null ? [] : listItems('hold', hold)
   if (holds.length < 2) return
   const value = holds.join(',')
-  throw wrong(
-    'hold',
-    sentence`${parameter('hold')} ${quoted(value)} names candidates, which a grid has in ${parameter('vary', `hold=${value}`)}.`,
-    { value },
-  )
+  const varied = parameter('vary', `hold=${value}`)
+  const words = sentence`${parameter('hold')} ${quoted(value)} names candidates, which a grid has in ${varied}.`
+  throw wrong('hold', words, { value })
 }
 
 /** Keys that change no trade, or that would compare other bars or days, such as those of another field's bands. */
@@ -193,17 +191,16 @@ export const VARIABLE_KEYS: readonly string[] = VARIABLE_LEAVES.flatMap(({ param
  */
 function parameterOfKey(written: string): string {
   const name = written.trim().replaceAll('-', '_')
-  if (FIXED_KEYS.includes(name) || LEAVES.some(({ path, param }) => path === name && FIXED_KEYS.includes(param)))
-    throw varyError(
-      name,
-      ` ${quoted(name)}: no trade becomes another by it, or it changes the bars or days, which cannot be compared; vary other keys.`,
-    )
-  const others = VARIABLE_LEAVES.filter(({ path }) => path.endsWith(`.${name}`))
-  const found =
+  if (FIXED_KEYS.includes(name) || LEAVES.some(({ path, param }) => path === name && FIXED_KEYS.includes(param))) {
+    const why = 'no trade becomes another by it, or it changes the bars or days, which cannot be compared'
+    throw varyError(name, ` ${quoted(name)}: ${why}; vary other keys.`)
+  }
+  const endingInName = VARIABLE_LEAVES.filter(({ path }) => path.endsWith(`.${name}`))
+  const leaf =
     VARIABLE_LEAVES.find(({ param, node }) => param === name && 'kind' in node) ??
     VARIABLE_LEAVES.find(({ path }) => path === name) ??
-    (others.length === 1 ? others[0] : undefined)
-  if (found !== undefined) return found.param
+    (endingInName.length === 1 ? endingInName[0] : undefined)
+  if (leaf !== undefined) return leaf.param
   const names = [...new Set(VARIABLE_LEAVES.flatMap(({ param, path }) => [param, path]))]
   const suggestions = suggest(name, names)
   const near = didYouMean(suggestions.slice(0, 1))
@@ -258,10 +255,9 @@ function optionValue(key: string, text: string): unknown {
   const { node } = VARIABLE_LEAVES.find(({ param }) => param === key)!
   if (!('kind' in node)) return text
   const { kind } = node
-  if (kind.schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  if (kind.schema.type === 'boolean') return text
-  // A plus is only a separator in lists.
-  return kind.several === undefined && kind.toDocumentForm === undefined ? text : text.replaceAll('+', ',')
+  if (kind.schema.type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text
+  const mayBeList = kind.several !== undefined || kind.toDocumentForm !== undefined
+  return mayBeList ? text.replaceAll('+', ',') : text
 }
 
 /** Does some work, and returns its result. Refusals of a varied key name it as `vary KEY`. */
@@ -301,7 +297,6 @@ export type CompareParams = ParamsOf<typeof COMPARE> &
     tickers?: readonly string[]
   }
 
-/** The parsed query of a comparison. */
 export interface CompareQuery extends Read<typeof COMPARE> {
   /** The display name of each strategy, all different. */
   names: readonly string[]
@@ -327,16 +322,13 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
   })
   const { timeframe } = strategies[0]!
   const other = strategies.find(strategy => strategy.timeframe !== timeframe)
-  if (other !== undefined)
-    throw wrong(
-      'timeframe',
-      `timeframe: strategies are compared on the same bars, and these have ${timeframe} and ${other.timeframe} ones.`,
-      { value: other.timeframe, allowed: timeframe },
-    )
+  if (other !== undefined) {
+    const words = `timeframe: strategies are compared on the same bars, and these have ${timeframe} and ${other.timeframe} ones.`
+    throw wrong('timeframe', words, { value: other.timeframe, allowed: timeframe })
+  }
   return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies }
 }
 
-/** Throws InvalidParameter for fewer than two strategies, and for too many. */
 function refuseWrongStrategyCount(n: number): void {
   if (n >= 2 && n <= MAX_STRATEGIES) return
   const allowed = `2 to ${MAX_STRATEGIES} strategy files`

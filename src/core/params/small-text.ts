@@ -1,9 +1,9 @@
-import { formatInteger } from '../errors.js'
+import { numberText } from '../errors.js'
 
 /** Bounds of texts that are small by nature, such as settings and strategies. They are checked before parsing. */
 const BOUNDS = { bytes: 1_000_000, names: 100_000, depth: 100 } as const
 
-export const TOO_LONG = `it has more than ${formatInteger(BOUNDS.bytes)} bytes, which is the most that is read`
+export const TOO_LONG = `it has more than ${numberText(BOUNDS.bytes)} bytes, which is the most that is read`
 
 /** The exceeded bound of a text and its offset; null if the text is within bounds. Reads the text once. */
 export function exceededBound(text: string): { what: string; offset: number } | null {
@@ -18,7 +18,7 @@ export function exceededBound(text: string): { what: string; offset: number } | 
       if (brackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
     } else if (token === '[' || token === '{') brackets++
     else if (token === ']' || token === '}') brackets = Math.max(0, brackets - 1)
-    else if (++names > BOUNDS.names) return { what: `there are more than ${formatInteger(BOUNDS.names)} names`, offset }
+    else if (++names > BOUNDS.names) return { what: `there are more than ${numberText(BOUNDS.names)} names`, offset }
     if (brackets + blocks.length - 1 > BOUNDS.depth)
       return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }
   }

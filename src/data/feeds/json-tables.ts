@@ -1,6 +1,6 @@
 import { BadData, quoted } from '../../core/errors.js'
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
-import { firstOf } from '../../core/numbers.js'
+import { firstNames } from '../../core/numbers.js'
 import { isMapping } from '../../core/params/arguments.js'
 import type { Format } from './feed.js'
 import type { JsonObject, Path } from './json-text.js'
@@ -78,7 +78,7 @@ export function otherTickersNote(
       `the value of ${quoted(listWithoutBars.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
     )
   const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
-  return empty.length === 0 ? {} : { 'no bars of': firstOf(empty, MAX_TICKERS_SHOWN) }
+  return empty.length === 0 ? {} : { 'no bars of': firstNames(empty, MAX_TICKERS_SHOWN) }
 }
 
 const MAX_TICKERS_SHOWN = 10

@@ -4,7 +4,7 @@ import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import type { Security } from '../../core/model/facts.js'
 import { type BarMarks, barsKnownBy, firstBars, marksOf } from '../../core/model/series.js'
 import { TIMEFRAME_NAMES } from '../../core/model/terms.js'
-import { firstOf } from '../../core/numbers.js'
+import { firstNames } from '../../core/numbers.js'
 import { firstItem } from '../../core/source.js'
 import {
   type ImportStamp,
@@ -183,7 +183,7 @@ export function oddityLines(
     const ofKind = oddities.filter(oddity => oddity.kind === kind)
     const [first] = ofKind
     if (first === undefined) return []
-    const what = `${ODDITY_TITLES[kind]}: ${firstOf(ofKind.map(oddityWords), MAX_LISTED)}`
+    const what = `${ODDITY_TITLES[kind]}: ${firstNames(ofKind.map(oddityWords), MAX_LISTED)}`
     return [{ kind, what, mend: ODDITY_REMEDIES[kind](first) }]
   })
 }
@@ -205,7 +205,7 @@ function oddityWords({ kind, ticker, date, factor, bars }: StoredOddity): string
 }
 
 const ODDITY_REMEDIES: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
-  accepted_jump: () => sentence`import the whole history of each in one file`,
+  accepted_jump: () => sentence`import the numberText history of each in one file`,
   outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
   to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,
   far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import')})`,

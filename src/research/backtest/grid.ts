@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { counted, formatInteger } from '../../core/errors.js'
+import { counted, numberText } from '../../core/errors.js'
 import { unionCalendar } from '../../core/model/calendar.js'
 import { countBelow, countUpTo, dateOf, formatDay } from '../../core/model/day.js'
 import { percent } from '../../core/numbers.js'
@@ -364,7 +364,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   const few = `${counted(trades, 'closed trade')} of the best: fewer than ${run.min_trades} say little`
   return [
     ['few', best !== null && trades < run.min_trades && few],
-    ['partial', idle > 0 && `${formatInteger(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
+    ['partial', idle > 0 && `${numberText(idle)} of ${counted(cells.length, 'combination')} have no closed trade`],
     ['partial', cells.some(({ draws }) => draws !== null) && FEWER_DRAWS_THAN_ONE_BACKTEST],
     ['impossible', strategies.some(({ fill }) => fill === 'close') && SAME_CLOSE],
   ]
@@ -487,7 +487,7 @@ export async function runCells(
   const results: CellResult[] = []
   for await (const result of runInOrder(work, workers)) {
     results.push(result)
-    step(() => `combination ${formatInteger(results.length)} of ${formatInteger(tasks.length)}`)
+    step(() => `combination ${numberText(results.length)} of ${numberText(tasks.length)}`)
   }
   return results
 }

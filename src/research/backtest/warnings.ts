@@ -1,4 +1,4 @@
-import { counted, formatInteger, parameter, sentence, wrong } from '../../core/errors.js'
+import { counted, numberText, parameter, sentence, wrong } from '../../core/errors.js'
 import { dependsOnLevels, rankedText, readRank } from '../../core/language/rank.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
 import { percent, signedPercent } from '../../core/numbers.js'
@@ -95,7 +95,7 @@ function describeEndedBars(trades: Simulation['trades']): string | null {
   const days = new Map(ended.map(({ member, end }) => [member.ticker, end.day]))
   const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
   const are = ended.length === 1 ? 'trade ends' : 'trades end'
-  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${formatInteger(ended.length)} ${are} at the last close (data_end)`
+  return `the bars end, and no delisting says how: ${tickers.join(', ')}; ${numberText(ended.length)} ${are} at the last close (data_end)`
 }
 
 /** Warnings about slots that stay empty, and about signals that got no slot or bought nothing. */
@@ -106,7 +106,7 @@ function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warni
   const withoutSlot = signals.skipped.no_place ?? 0
   const areMany = withoutSlot >= signals.total * MANY_SHARE && withoutSlot > 0
   const choice = ranking === null ? `, ${choiceInWords(simulation)}` : rankChoiceInWords(ranking)
-  const slotless = `${formatInteger(withoutSlot)} of ${counted(signals.total, 'signal')} found no place${choice}`
+  const slotless = `${numberText(withoutSlot)} of ${counted(signals.total, 'signal')} found no place${choice}`
   const noSize = whole_shares ? NO_WHOLE_SHARE_WORDS : NO_SIZE_WORDS
   return [
     ['partial', usable !== null && idleSlotsInWords(usable, max_positions)],
@@ -149,7 +149,7 @@ function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: Traded['r
   const parsedRank = readRank(rank)
   let ties = draws === null ? 'the order of tickers' : 'a random choice'
   if (portfolio.shuffle) ties = `seed ${seed}`
-  const tiesSentence = `on ${formatInteger(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
+  const tiesSentence = `on ${numberText(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const unrankedSentence = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
   const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(parsedRank, prices.series, signals.bars))
   return [
@@ -179,7 +179,7 @@ function firstTickersInWords(trades: Simulation['trades'], members: readonly Mem
   const n = names.filter(name => (isOfTicker ? name === first : name.startsWith(start))).length
   const [are, begin] = n === 1 ? ['is', 'begins'] : ['are', 'begin']
   const which = isOfTicker ? `${are} of ${first}` : `${begin} with ${start}`
-  return `of ${counted(trades.length, 'trade')} ${formatInteger(n)} ${which}`
+  return `of ${counted(trades.length, 'trade')} ${numberText(n)} ${which}`
 }
 
 /** Warnings about missing or unused costs, interest on cash, and a ruined strategy. */

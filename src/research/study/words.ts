@@ -1,4 +1,4 @@
-import { formatInteger } from '../../core/errors.js'
+import { numberText } from '../../core/errors.js'
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventFilter } from '../../core/params/studies.js'
@@ -354,7 +354,7 @@ export function commonAssumptions(seed: number): string[] {
 function shiftsText(reps: Material['query']['reps']): string {
   return reps === 'all'
     ? 'every possible shift'
-    : `every possible shift up to 2,000, else ${formatInteger(reps)} drawn ones`
+    : `every possible shift up to 2,000, else ${numberText(reps)} drawn ones`
 }
 
 /** What the figures of the same context mean; none without chosen context bands. */

@@ -1,4 +1,4 @@
-import { formatInteger } from '../../core/errors.js'
+import { numberText } from '../../core/errors.js'
 import { windowName } from '../../core/model/terms.js'
 import type { SweepQuery } from '../../core/params/studies.js'
 import { median, variance } from '../../core/statistics/moments.js'
@@ -48,9 +48,9 @@ export class Contest {
     checkpoint: Checkpoint,
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
-    await checkpoint(() => `testing the best of ${formatInteger(this.#names.length)}`)
+    await checkpoint(() => `testing the best of ${numberText(this.#names.length)}`)
     const ability = await this.#superiorAbility(query, reasons, checkpoint)
-    await checkpoint(() => `probability of overfitting, ${formatInteger(this.#names.length)} cells`)
+    await checkpoint(() => `probability of overfitting, ${numberText(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
@@ -73,7 +73,7 @@ export class Contest {
     const testedParts: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of repsByPart.entries()) {
       testedParts.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await checkpoint(() => `best of ${formatInteger(this.#names.length)}, ${i + 1} of ${repsByPart.length}`)
+      await checkpoint(() => `best of ${numberText(this.#names.length)}, ${i + 1} of ${repsByPart.length}`)
     }
     const [firstPart] = testedParts
     if (firstPart === undefined) {
@@ -112,7 +112,7 @@ export class Contest {
   /** The probability of overfitting; null with its reason in `reasons`. */
   #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
     if (this.#returns === null) {
-      const [cells, days] = [this.#names.length, this.#days].map(formatInteger)
+      const [cells, days] = [this.#names.length, this.#days].map(numberText)
       reasons.pbo = `the returns of ${cells} combinations over ${days} days are too many to hold at once`
       return null
     }

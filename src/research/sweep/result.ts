@@ -1,4 +1,4 @@
-import { formatInteger, InvalidParameter } from '../../core/errors.js'
+import { InvalidParameter, numberText } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { Adjustment, SweepQuery, ValidationKind } from '../../core/params/studies.js'
 import type { Overfitting } from '../../core/statistics/selection.js'
@@ -148,8 +148,8 @@ const MOST_CELLS = 500_000
 
 export function refuseTooManyCells(cells: number): void {
   if (cells <= MOST_CELLS) return
-  const allowed = `at most ${formatInteger(MOST_CELLS)} cells`
-  const what = `${formatInteger(cells)} cells are more than a sweep takes`
+  const allowed = `at most ${numberText(MOST_CELLS)} cells`
+  const what = `${numberText(cells)} cells are more than a sweep takes`
   const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
   throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
 }

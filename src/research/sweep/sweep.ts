@@ -2,7 +2,7 @@
 // In: fields, horizons and a source with prices.
 // Out: cells with corrected p-values, the best, and its validation.
 
-import { formatInteger } from '../../core/errors.js'
+import { numberText } from '../../core/errors.js'
 import { type Range, rangeOf } from '../../core/model/calendar.js'
 import { dateOf } from '../../core/model/day.js'
 import type { SweepQuery } from '../../core/params/studies.js'
@@ -145,7 +145,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
     `q: p corrected ${correctionPhrase(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${formatInteger(resamples)} resamples, the same for all combinations with about as many days and as long blocks. Their ends are moved out if there are few periods (Hesterberg 2015).`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${numberText(resamples)} resamples, the same for all combinations with about as many days and as long blocks. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Best of many: reality check and SPA test the greatest difference either way. All combinations are resampled on the same days, in blocks of the median length of the intervals.',
     `Sharpe ratios, also deflated and cross-validated (${pbo_blocks} blocks), are of the mean return a day of all open positions. Each event is held long over its window; cash earns nothing.`,
     ...(hasValidation(query) ? [VALIDATED] : []),
@@ -161,16 +161,16 @@ const VALIDATED = `Validation: combinations with a corrected p below ${LEVEL} on
 function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried: Sweep['tried']): Warning[] {
   const lost = summaries.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const untested = tried.tested > 0 ? tried.cells - tried.tested : 0
-  const cells = formatInteger(tried.cells)
+  const cells = numberText(tried.cells)
   const isUncorrected = query.adjust === 'none'
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
-    ['left_out', untested > 0 && `${formatInteger(untested)} of ${cells} combinations have too few events for a p.`],
+    ['left_out', untested > 0 && `${numberText(untested)} of ${cells} combinations have too few events for a p.`],
     ['flattering', isUncorrected && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
     [
       'left_out',
       lost > 0 &&
-        `${formatInteger(lost)} windows of events end after the newest bar, or have no final price, and are left out.`,
+        `${numberText(lost)} windows of events end after the newest bar, or have no final price, and are left out.`,
     ],
   ]
 }
@@ -179,7 +179,7 @@ function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried:
 function correctionPhrase({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
-  return `for all ${formatInteger(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
+  return `for all ${numberText(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
 }
 
 interface LoggedCell {

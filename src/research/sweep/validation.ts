@@ -1,4 +1,4 @@
-import { formatInteger } from '../../core/errors.js'
+import { numberText } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import type { Workers } from '../../core/source.js'
 import type { BarRange } from '../../core/statistics/folds.js'
@@ -199,9 +199,7 @@ export async function* runCells(
   let done = 0
   const reportProgress = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
-    return checkpoint(
-      () => `${runs[run]!.name}, cell ${formatInteger(1 + ((done - 1) % total))} of ${formatInteger(total)}`,
-    )
+    return checkpoint(() => `${runs[run]!.name}, cell ${numberText(1 + ((done - 1) % total))} of ${numberText(total)}`)
   }
   const here = async (task: SweepTask): Promise<CellOutcome[]> => {
     const outcomes: CellOutcome[] = []

@@ -1,4 +1,4 @@
-import { formatInteger } from '../../core/errors.js'
+import { numberText } from '../../core/errors.js'
 import { Html, html, type TemplateValue } from '../../core/html.js'
 import { isReference, type OpenApiDocument, resolveReference } from './openapi.js'
 import { type ResponseObject, SCHEMAS_AT, type Schema } from './openapi-answers.js'
@@ -41,7 +41,7 @@ function pageSections(document: OpenApiDocument): [id: string, title: string, bo
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const tierRows = tiers.map(({ tier, range, aftermath, context, credits }) => {
     const yesOrNo = (isGranted: boolean): string => (isGranted ? 'yes' : 'no')
-    const limits = [formatInteger(credits.day), formatInteger(credits.hour)]
+    const limits = [numberText(credits.day), numberText(credits.hour)]
     return [tier, range, yesOrNo(aftermath), yesOrNo(context), ...limits]
   })
   const headerRows = Object.entries(components.headers).map(([name, { description, schema, example }]) => {

@@ -1,6 +1,6 @@
 import { wrong } from '../../../core/errors.js'
 import { TIER_NAMES } from '../../../core/model/terms.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { tierValue } from '../../../core/params/values.js'
@@ -276,7 +276,7 @@ function accountRow({ name, tier, created }: Account) {
 /** Shows an account after a change. @param done the change as the sentence names it: `is now` */
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
-  const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
+  const limits = `${numberText(row.day_limit)} credits a day, ${numberText(row.hour_limit)} an hour`
   await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
 }
 

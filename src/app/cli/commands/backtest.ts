@@ -1,6 +1,6 @@
 import { type InvalidParameter, parameter, sentence, wrong } from '../../../core/errors.js'
 import type { FieldSet } from '../../../core/fields/index.js'
-import { whole } from '../../../core/numbers.js'
+import { numberText } from '../../../core/numbers.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
 import { SIGNALS } from '../../../core/params/figures.js'
 import { COMPARE, GRID, type GridQuery, parseCompare, parseGrid, SHARED_SETTINGS } from '../../../core/params/grid.js'
@@ -103,7 +103,7 @@ async function writeBacktestFiles(
   result: Backtest,
 ): Promise<void> {
   const { open } = result.signals
-  const openText = open === 0 ? '' : `, ${whole(open)} of them still open,`
+  const openText = open === 0 ? '' : `, ${numberText(open)} of them still open,`
   if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(result), openText)
   if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(result))
   if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearsByName(result)))

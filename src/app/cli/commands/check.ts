@@ -1,6 +1,6 @@
 import { wrong } from '../../../core/errors.js'
 import { isRuled } from '../../../core/language/as-field.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import { LARGEST_SEED, listKind, ONE_OF_FIELDS } from '../../../core/params/figures.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { TIMEFRAME_ROW } from '../../../core/params/questions.js'
@@ -66,7 +66,7 @@ function describeLookahead(result: CheckLookahead): Described {
   const untestedReason = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
   const untestedNames = untested.map(({ field }) => field).join(', ')
   const verdict = lookaheadVerdict(result, tested.length)
-  const laterReturns = `Later returns: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`
+  const laterReturns = `Later returns: ${numberText(aftermath.compared)} windows compared, ${numberText(aftermath.differences)} differ.`
   const paragraphs: Paragraph[] = [
     {
       heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],

@@ -16,7 +16,7 @@ import {
   wrong,
 } from '../../../core/errors.js'
 import { formatDay } from '../../../core/model/day.js'
-import { whole } from '../../../core/numbers.js'
+import { numberText } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
 import { refuseMalformedKey, vendorOrigin } from '../../open/fetching.js'
@@ -270,7 +270,7 @@ const login: Command = {
     const limit = credits?.day?.limit ?? null
     const remaining = credits?.day?.remaining ?? null
     const tierText = tier === null ? '' : `, tier ${tier}`
-    const creditsText = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
+    const creditsText = remaining === null ? '' : `, ${numberText(remaining)} of ${numberText(limit ?? 0)} credits left today`
     const document = { schema: 'bands.login/1', ...savedLogin, credits }
     const row = { schema: document.schema, ...savedLogin, credits_limit: limit, credits_remaining: remaining }
     const notes = [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]

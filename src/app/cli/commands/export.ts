@@ -14,7 +14,7 @@ import { BandsError, remedy, StorageError, wrong } from '../../../core/errors.js
 import type { ExportedBar } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import { integerOf } from '../../../core/params/kinds.js'
 import { FILTERS } from '../../../core/params/questions.js'
 import { choiceOption, optional, optionsOf, readParams } from '../../../core/params/row.js'
@@ -191,7 +191,7 @@ async function exportPartitions(
   const options = { folder: namedFolder(out, 'write'), ...layout, onTicker }
   const { written, kept, removed, rows } = await writePartitions(await context.local(), what, filter, options)
   const sentences = [`wrote ${count(written, 'file')} with ${count(rows, 'row')} to ${out}`]
-  if (kept > 0) sentences.push(`${whole(kept)} had not changed`)
+  if (kept > 0) sentences.push(`${numberText(kept)} had not changed`)
   if (removed > 0) sentences.push(`removed ${count(removed, 'file')}`)
   await context.remark(sentences.join('; '))
 }

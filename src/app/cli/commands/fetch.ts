@@ -1,5 +1,5 @@
 import { BandsError, invalid, wrong } from '../../../core/errors.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import { DAY, TEXT } from '../../../core/params/kinds.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
 import { keyVariable, openVendor, tickersByVendor, vendorOrigin } from '../../open/fetching.js'
@@ -175,7 +175,7 @@ async function openVendorFor(context: Context, provider: Provider, args: Args): 
   const sleep = async (ms: number): Promise<void> => {
     const end = performance.now() + ms
     for (let remaining = ms; remaining > 0; remaining = end - performance.now()) {
-      context.step(() => `${provider.name}: waiting ${whole(Math.ceil(remaining / 1000))} s, as its pace demands`)
+      context.step(() => `${provider.name}: waiting ${numberText(Math.ceil(remaining / 1000))} s, as its pace demands`)
       await new Promise(resolve => setTimeout(resolve, Math.min(remaining, MAX_SLEEP_MS)))
     }
   }

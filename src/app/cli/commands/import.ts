@@ -8,7 +8,7 @@ import { type BadData, BandsError, StorageError, wrong } from '../../../core/err
 import { dayAt } from '../../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
 import type { Adjustment } from '../../../core/model/series.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import { FILE, oneOf, WORDS } from '../../../core/params/kinds.js'
 import { HINTS } from '../../../core/params/questions.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
@@ -144,8 +144,8 @@ function refusalText(imported: readonly Imported[], refusedFiles: number, files:
   const loadedTickers = total(reports.map(report => (report.holds === 'bars' ? report.tickers.length : 0)))
   const loadedFacts = total(reports.map(report => (report.holds === 'bars' ? 0 : report.facts.length)))
   const parts: string[] = []
-  if (refusedFiles > 0) parts.push(`${whole(refusedFiles)} of ${count(files, 'file')}`)
-  if (refusedCount > 0) parts.push(`${whole(refusedCount)} of ${count(loadedTickers + refusedCount, 'ticker')}`)
+  if (refusedFiles > 0) parts.push(`${numberText(refusedFiles)} of ${count(files, 'file')}`)
+  if (refusedCount > 0) parts.push(`${numberText(refusedCount)} of ${count(loadedTickers + refusedCount, 'ticker')}`)
   if (parts.length === 0) return ''
   const verb = refusedFiles + refusedCount === 1 ? 'was' : 'were'
   const rest = loadedTickers + loadedFacts === 0 ? 'nothing is loaded' : 'the others are loaded'
@@ -178,7 +178,7 @@ function importOptions(context: Context, args: Args): ImportOptions {
 export function progressText({ file, stage, done, of: total, rows }: ImportProgress): string {
   const unit = stage === 'settling' ? 'steps' : 'tickers'
   const progress = stage === 'reading' ? megabytesText(done, total) : `${done}/${total ?? '?'} ${unit}`
-  return `${stage}  ${file}  ${progress}  ${whole(rows)} rows`
+  return `${stage}  ${file}  ${progress}  ${numberText(rows)} rows`
 }
 
 /** Waits for output. The import continues when the reader of the output has gone (`| head`). */
@@ -322,7 +322,7 @@ function total(numbers: readonly number[]): number {
 function noteLines(report: FileReport): string[] {
   if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
   const warnings = report.warnings.map(({ kind, count: times, first: [first] }) => {
-    const timesText = times === 1 ? 'once' : `${whole(times)} times`
+    const timesText = times === 1 ? 'once' : `${numberText(times)} times`
     const warning = `warning: ${kind.replaceAll('_', ' ')} ${timesText}`
     if (first === undefined) return warning
     return `${warning}, first at ${first.place}: ${first.ticker} ${first.date} ${textWithOptions(first.detail)}`
@@ -335,7 +335,7 @@ function noteLines(report: FileReport): string[] {
 /** The remarks about a file, each with the number of its occurrences and the first positions. */
 function remarkLines({ file, remarks }: FileReport): string[] {
   return remarks.map(({ what, count, first }) => {
-    const timesText = count === 1 ? '' : ` (${whole(count)} times)`
+    const timesText = count === 1 ? '' : ` (${numberText(count)} times)`
     const positions = first.map(place =>
       place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
     )

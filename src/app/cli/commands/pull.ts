@@ -2,7 +2,7 @@ import { BandsError, didYouMean, quoted, suggest, wrong } from '../../../core/er
 import { BUILT_IN } from '../../../core/fields/index.js'
 import type { SeriesKey } from '../../../core/model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../../core/model/terms.js'
-import { count, UNKNOWN, whole } from '../../../core/numbers.js'
+import { count, numberText, UNKNOWN } from '../../../core/numbers.js'
 import { listKind } from '../../../core/params/figures.js'
 import { integerOf, oneOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
@@ -166,10 +166,10 @@ function describePlan(plan: PullPlan): Described {
 function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
   const parts = Object.entries(DUE_WORDS).flatMap(([due, words]) => {
     const number = series.filter(planned => planned.due === due).length
-    return number === 0 ? [] : [`${whole(number)} ${words}`]
+    return number === 0 ? [] : [`${numberText(number)} ${words}`]
   })
   const further = price.most === null ? `, one more for each further ${MAX_PAGE_EVENTS} events` : ''
-  return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceText(price)}${further}${creditsLeftText(left)}.`
+  return `${numberText(series.length)} series of ${url}: ${parts.join(', ')}; ${priceText(price)}${further}${creditsLeftText(left)}.`
 }
 
 const DUE_WORDS = {
@@ -182,14 +182,14 @@ const DUE_WORDS = {
 /** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
 function priceText({ least, most }: Price): string {
   if (most === least) return count(least, 'credit')
-  return most === null ? `at least ${count(least, 'credit')}` : `${whole(least)} to ${count(most, 'credit')}`
+  return most === null ? `at least ${count(least, 'credit')}` : `${numberText(least)} to ${count(most, 'credit')}`
 }
 
 /** `; 9,950 left today and 50 this hour`; empty if the server does not say. */
 function creditsLeftText(left: CreditsLeft | null): string {
   const parts: string[] = []
-  if (left?.day != null) parts.push(`${whole(left.day)} left today`)
-  if (left?.hour != null) parts.push(`${whole(left.hour)} this hour`)
+  if (left?.day != null) parts.push(`${numberText(left.day)} left today`)
+  if (left?.hour != null) parts.push(`${numberText(left.hour)} this hour`)
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
 }
 
@@ -202,7 +202,7 @@ function pullNotes({ series, credits, creditsLeft }: PullReport): string[] {
       ({ ticker, timeframe, field, refusal, note }) => `${ticker} ${timeframe} ${field}: ${refusal?.message ?? note}`,
     )
   const omitted = withNote.length - lines.length
-  if (omitted > 0) lines.push(`and ${whole(omitted)} more (--json has all)`)
+  if (omitted > 0) lines.push(`and ${numberText(omitted)} more (--json has all)`)
   return [...lines, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
 }
 
@@ -215,7 +215,7 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
     title: 'series',
     kind: 'text',
     value: ([, group]) =>
-      group.length === 1 ? `${group[0]!.timeframe} ${group[0]!.field}` : `${whole(group.length)} series`,
+      group.length === 1 ? `${group[0]!.timeframe} ${group[0]!.field}` : `${numberText(group.length)} series`,
   },
   { title: 'outcome', kind: 'text', spare: 1, value: ([, group]) => outcomesText(group) },
   { title: 'events', kind: 'count', value: ([, group]) => sumOf(group, 'events') },
@@ -238,7 +238,7 @@ function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][
 function outcomesText(series: readonly SeriesReport[]): string {
   const kinds = [...new Set(series.map(({ outcome }) => outcome))]
   if (kinds.length === 1) return kinds[0]!
-  return kinds.map(kind => `${whole(series.filter(({ outcome }) => outcome === kind).length)} ${kind}`).join(', ')
+  return kinds.map(kind => `${numberText(series.filter(({ outcome }) => outcome === kind).length)} ${kind}`).join(', ')
 }
 
 const USAGE = 'bands pull TICKER... FIELD...'
@@ -304,7 +304,7 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
         `the first page of each is there; the others take ${priceText(price)} more${creditsLeftText(left)}.`,
       ),
     onPage: ({ ticker, field, done, of, credits }) =>
-      context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${whole(credits)} credits`),
+      context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${numberText(credits)} credits`),
   }
 }
 
@@ -315,7 +315,7 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, isAllFields: boolean): unknown {
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
-  const rest = `${whole(unfinished)} of ${whole(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
+  const rest = `${numberText(unfinished)} of ${numberText(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
     return new BandsError(
       'rate_limit_exceeded',
@@ -329,8 +329,8 @@ function pullFailure({ series, stopped, error, creditsMissing, credits }: PullRe
   if (first === undefined) return null
   if (series.length === 1) return first.refusal
   const { code, message } = first.refusal!
-  const number = refused.length === 1 ? 'One' : whole(refused.length)
-  return new BandsError(code, `${number} of ${whole(series.length)} series could not be pulled: ${message}`)
+  const number = refused.length === 1 ? 'One' : numberText(refused.length)
+  return new BandsError(code, `${number} of ${numberText(series.length)} series could not be pulled: ${message}`)
 }
 
 export const commands = { pull: pullCommand }

@@ -1,7 +1,7 @@
 import { emptyScanNote } from '../../../core/empty.js'
 import { type Day, formatDay } from '../../../core/model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
-import { whole } from '../../../core/numbers.js'
+import { numberText } from '../../../core/numbers.js'
 import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
@@ -52,13 +52,13 @@ async function noticeStaleTickers(context: Context, { store }: Local, day: Day):
   const stale = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
   if (stale.length === 0) return
   const names = stale.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
-  const more = stale.length > names.length ? ` and ${whole(stale.length - names.length)} more` : ''
+  const more = stale.length > names.length ? ` and ${numberText(stale.length - names.length)} more` : ''
   await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${names.join(', ')}${more}`)
 }
 
 /** The number of matches that are not shown, and how to see them. */
 async function notShownText(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
-  const more = `${whole(match_count - matches.length)} more match`
+  const more = `${numberText(match_count - matches.length)} more match`
   const maxLimit = await largestLimit(context, match_count)
   return matches.length < maxLimit
     ? `${more}: --limit ${maxLimit}`

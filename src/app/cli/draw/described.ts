@@ -5,13 +5,13 @@ import {
   classLabel,
   figureText,
   money,
+  numberText,
   probability,
   ratio,
   returnText,
   share,
   shareText,
   UNKNOWN,
-  whole,
 } from '../../../core/numbers.js'
 import type { Chart } from '../../present/chart.js'
 import {
@@ -190,7 +190,7 @@ const NUMBER_FORMATS: Readonly<Record<Kind, (value: number) => string>> = {
   text: String,
   date: String,
   window: String,
-  count: value => whole(Math.round(value)),
+  count: value => numberText(Math.round(value)),
   return: returnText,
   deviation: value => returnText(value).replace('+', ''),
   share: shareText,
@@ -202,7 +202,7 @@ const NUMBER_FORMATS: Readonly<Record<Kind, (value: number) => string>> = {
   statistic: value => ratio(value, Math.abs(value) < 0.1 ? 4 : 2),
   price: figureText,
   money,
-  lifted: whole,
+  lifted: numberText,
   bars: barsText,
   performance: returnText,
   lettered: String,
@@ -285,7 +285,7 @@ function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
       const total = sum(series.counts)
       return total === 0 ? UNKNOWN : share(sum(series.counts.slice(start, end)) / total)
     })
-    const text = bars.length === 1 ? whole(n) : `${whole(n)}  ${shares.join(' / ')}`
+    const text = bars.length === 1 ? numberText(n) : `${numberText(n)}  ${shares.join(' / ')}`
     return { label: classLabel(edges[start]!, edges[end]!), value: n, text }
   })
   return drawBars(classes, { width: Math.min(80, drawingWidth(width)), ascii: !unicode })

@@ -1,5 +1,5 @@
 import type { ExportedEvent } from '../../../core/model/event.js'
-import { count, whole } from '../../../core/numbers.js'
+import { count, numberText } from '../../../core/numbers.js'
 import type { Changes, Screen } from '../../../research/screen/screen.js'
 import type { FieldState, Now } from '../../../research/tally/now.js'
 import { type Answer, post } from './answers.js'
@@ -166,7 +166,7 @@ function listAmongTickers<Value>(
 function matchList(page: Page) {
   const { when, ticker } = page.question
   return listAmongTickers<Screen>(page, 'screen', { when }, ({ matches, scanned, stale, as_of }) => [
-    `${whole(matches.length)} of ${count(scanned, 'ticker')}, ${as_of}${stale === 0 ? '' : `; ${whole(stale)} without a bar in the last week`}`,
+    `${numberText(matches.length)} of ${count(scanned, 'ticker')}, ${as_of}${stale === 0 ? '' : `; ${numberText(stale)} without a bar in the last week`}`,
     matches.map(match => ({
       key: match.ticker,
       name: match.ticker,

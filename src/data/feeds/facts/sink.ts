@@ -11,7 +11,7 @@ import {
   opinionOf,
 } from '../../../core/model/facts.js'
 import { parseTicker } from '../../../core/model/terms.js'
-import { firstOf } from '../../../core/numbers.js'
+import { firstNames } from '../../../core/numbers.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
 import { parseTickerOption, tickerOfSymbol, withoutExtensions } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
@@ -103,7 +103,7 @@ export class FactsSink {
     // Grades that do not count share one remark.
     const uncounted = grades.filter(({ grade }) => opinionOf(grade.grade) === null)
     const words = [...new Set(uncounted.map(({ grade }) => grade.grade.toLowerCase()))].sort()
-    const what = `grades are words that no list has, kept but not counted: ${firstOf(words, 20)}`
+    const what = `grades are words that no list has, kept but not counted: ${firstNames(words, 20)}`
     for (const { place } of uncounted) this.remark(what, place)
   }
 
