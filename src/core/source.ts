@@ -28,7 +28,7 @@ export interface Source {
    */
   oversold(query: OversoldQuery): Promise<OversoldPage>
   /** The known fields in the order of the specification, and the conditions among the queried names. */
-  fields(asked?: readonly string[]): Promise<readonly FieldInfo[]>
+  fields(names?: readonly string[]): Promise<readonly FieldInfo[]>
   /**
    * Yields all matching events in the tier's range, by ticker and then by field in the queried order. Throws as
    * `events` does.
@@ -80,7 +80,6 @@ export interface Cluster {
   close(): Promise<void>
 }
 
-/** The tasks of one job. */
 export interface TaskPool {
   /** How many tasks run at once. */
   readonly size: number
@@ -177,13 +176,17 @@ export interface WaitingFields {
   since: string | null
 }
 
-/** The fields of a question: the named ones, or all of the plan except the omitted ones. */
+/**
+ * The names of a question's fields: those in `names`, otherwise all of the caller's plan that can be queried now.
+ * `omitted` has the fields of the plan that cannot.
+ * @param ticker a server is asked for the plan with a question about it; empty if no ticker is known
+ */
 export async function fieldsFor(
   source: Pick<Source, 'granted'>,
-  named: readonly string[] | undefined,
+  names: readonly string[] | undefined,
   { ticker = '', timeframe = 'daily' }: { ticker?: string | undefined; timeframe?: Timeframe } = {},
 ): Promise<{ fields: string[]; omitted: Omitted[] }> {
-  if (named !== undefined) return { fields: [...named], omitted: [] }
+  if (names !== undefined) return { fields: [...names], omitted: [] }
   const { fields, omitted } = await source.granted(ticker, timeframe)
   return { fields: fields.map(({ name }) => name), omitted: [...omitted] }
 }
@@ -240,12 +243,12 @@ export async function fieldOf(
   return name === undefined ? undefined : (await source.fields([name])).find(field => field.name === name)
 }
 
-/** The vocabulary of each field, by its name. */
+/** The bands of each field, by its name. @param names may hold conditions, which are then fields, too */
 export async function vocabulariesOf(
   source: Pick<Source, 'fields'>,
-  asked?: readonly string[],
+  names?: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  return new Map((await source.fields(asked)).map(({ name, bands }) => [name, bands]))
+  return new Map((await source.fields(names)).map(({ name, bands }) => [name, bands]))
 }
 
 export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
@@ -257,9 +260,8 @@ export async function eventHistory(
   source: Pick<Source, 'histories'>,
   { ticker, field, ...query }: HistoryQuery,
 ): Promise<EventHistory> {
-  return eventHistoryOf(
-    await firstItem(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
-  )
+  const histories = source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })
+  return eventHistoryOf(await firstItem(histories))
 }
 
 /** The newest events of a history, up to the limit of the query. */
@@ -269,20 +271,20 @@ export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQ
 }
 
 /**
- * The reason for an empty answer from a source that only knows events and their range.
- * @param seen bands that were entered in this range
+ * The reason for an empty answer from a source that only knows events and their range, which begins after `after`.
+ * @param bandsEntered the bands that were entered in this range
  */
 export function noEventsReason(
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
-  seen: readonly string[] = [],
+  bandsEntered: readonly string[] = [],
 ): WhyEmpty {
-  const from = after === null ? null : parseDay(after)
+  const dayBefore = after === null ? null : parseDay(after)
   const to = as_of === null ? null : parseDay(as_of)
-  const range = from === null || to === null ? null : { name: query_range, from: from + 1, to }
-  return { code: 'no_events_known', query_range, range, seen }
+  const range = dayBefore === null || to === null ? null : { name: query_range, from: dayBefore + 1, to }
+  return { code: 'no_events_known', query_range, range, seen: bandsEntered }
 }
 
-/** The first item of an answer, which is all of it for a question about one ticker. */
+/** The first item of an answer, which is all of it for a question about one ticker. Throws RangeError without any. */
 export async function firstItem<Item>(items: AsyncIterable<Item>): Promise<Item> {
   for await (const item of items) return item
   throw new RangeError('nothing was asked for')
@@ -347,7 +349,6 @@ export interface Trials {
   close(): Promise<void>
 }
 
-/** The read-only part of the trial log. */
 export type ReadTrials = Pick<Trials, 'of' | 'close'>
 
 /** Reports progress, often; the text is only made on demand. */
@@ -398,7 +399,6 @@ export interface Lists {
   add(name: string, tickers: readonly string[]): Promise<NamedList>
   /** Makes a list by a condition. An existing list stays unchanged. */
   addCondition(name: string, condition: string): Promise<NamedList>
-  /** Removes tickers from a list. */
   removeTickers(name: string, tickers: readonly string[]): Promise<NamedList>
   remove(name: string): Promise<void>
   /** Renames a ticker in every list and in its shown news. @returns names of those lists */
@@ -413,7 +413,6 @@ export interface Lists {
   close(): Promise<void>
 }
 
-/** The read-only part of the lists. */
 export type ReadLists = Pick<Lists, 'all' | 'named' | 'readMarks' | 'close'>
 
 export interface NamedList {

@@ -25,12 +25,12 @@ export function entitle(
 
 /** Throws TierRestricted unless the tier shows the later returns of events. */
 export function entitleAftermath(tier: Tier | null): void {
-  if (tier !== null && !PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestTierWith('aftermath'))
+  refuseWithoutRight('aftermath', 'aftermath', tier)
 }
 
 /** Throws TierRestricted unless the tier may export. An export has everything that other answers have in parts. */
 export function entitleExport(tier: Tier | null): void {
-  if (tier !== null && !PLANS[tier].exports) throw new TierRestricted('export', tier, lowestTierWith('exports'))
+  refuseWithoutRight('exports', 'export', tier)
 }
 
 /**
@@ -42,19 +42,19 @@ export function entitleDate(date: Day, tier: Tier | null, today: Day, param = 'd
     if (date > today) throw outOfRangeError(param, date, `a date up to ${formatDay(today)}`)
     return
   }
-  const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
-  const required = TIER_NAMES.find(name => includesTier(name, LOWEST_TIER_FOR_DATES) && inRange(name))
-  if (date > today || required === undefined) {
-    const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
+  const reaches = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
+  const lowestTier = TIER_NAMES.find(name => includesTier(name, LOWEST_TIER_FOR_DATES) && reaches(name))
+  if (date > today || lowestTier === undefined) {
+    const first = PLANS[HIGHEST_TIER].rangeStart(today) + 1
     throw outOfRangeError(param, date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
   }
-  if (includesTier(tier, required)) return
-  const beyond = includesTier(tier, LOWEST_TIER_FOR_DATES) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
-  throw new TierRestricted(beyond, tier, required)
+  if (includesTier(tier, lowestTier)) return
+  const feature = includesTier(tier, LOWEST_TIER_FOR_DATES) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
+  throw new TierRestricted(feature, tier, lowestTier)
 }
 
-/** The lowest tier for scans of a past date. */
 const LOWEST_TIER_FOR_DATES: Tier = 'plus'
+const HIGHEST_TIER: Tier = 'pro'
 
 function outOfRangeError(param: string, date: Day, allowed: string): InvalidParameter {
   return invalid('not_allowed', { param, value: formatDay(date), allowed })
@@ -65,7 +65,7 @@ export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] 
   return all.filter(field => includesTier(tier, field.tier))
 }
 
-/** Throws TierRestricted for a field above the tier; of a condition it checks every field that it names. */
+/** Throws TierRestricted for a field above the tier, or for a condition that names such a field or, on Free, a ticker. */
 function entitleField(name: string, tier: Tier, fields: FieldSet): void {
   const field = fields.named(name) ?? conditionField(name, fields)
   if (isRuled(field)) {
@@ -77,11 +77,13 @@ function entitleField(name: string, tier: Tier, fields: FieldSet): void {
 }
 
 function entitleContext(tier: Tier): void {
-  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestTierWith('context'))
+  refuseWithoutRight('context', 'cross-asset correlation', tier)
 }
 
-function lowestTierWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
-  return TIER_NAMES.find(tier => PLANS[tier][feature])!
+/** Throws TierRestricted, which names the feature and the lowest tier with it, unless the tier's plan has the right. */
+function refuseWithoutRight(right: 'aftermath' | 'context' | 'exports', feature: string, tier: Tier | null): void {
+  if (planOf(tier)[right]) return
+  throw new TierRestricted(feature, tier!, TIER_NAMES.find(name => PLANS[name][right])!)
 }
 
 /** What a tier permits. */
@@ -173,16 +175,10 @@ export function eventsPage(
   query_range: string,
 ): EventsPage {
   const { ticker, field, timeframe, context, when } = query
-  return {
-    ticker,
-    field,
-    timeframe,
-    events,
-    total_occurrences,
-    query_range,
-    ...(context === undefined ? {} : { context: { ...context } }),
-    ...(when === undefined ? {} : { when }),
-  }
+  const page: EventsPage = { ticker, field, timeframe, events, total_occurrences, query_range }
+  if (context !== undefined) page.context = { ...context }
+  if (when !== undefined) page.when = when
+  return page
 }
 
 const KEYS_WITHHELD = [
@@ -216,14 +212,14 @@ export type OversoldFigures = {
 }
 
 /**
- * Returns the values of a match that the tier may see, in the order of the specification. Other values are not
- * computed.
+ * Returns the values of an oversold ticker that the tier may see, in the order of the specification. Other values are
+ * not computed. A null tier sees all.
  */
 export async function presentOversold(figures: OversoldFigures, tier: Tier | null): Promise<OversoldMatch> {
   const visible: Record<string, unknown> = {}
-  for (const key of OVERSOLD_KEYS[tier ?? TIER_NAMES.at(-1)!]) {
-    const figure = figures[key]
-    if (figure !== undefined) visible[key] = await figure()
+  for (const key of OVERSOLD_KEYS[tier ?? HIGHEST_TIER]) {
+    const compute = figures[key]
+    if (compute !== undefined) visible[key] = await compute()
   }
   return visible as unknown as OversoldMatch
 }

@@ -21,27 +21,30 @@ export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | '
   const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
   const fromCounts = ratings.map(counts => consensusOf(counts, false))
   const { least } = DEFINITIONS.consensus
-  const ofEnough = [...fromGrades, ...fromCounts].filter(({ analysts }) => analysts >= least)
-  return new Timeline(ofEnough, ({ counts }) => counts)
+  const withEnoughAnalysts = [...fromGrades, ...fromCounts].filter(({ analysts }) => analysts >= least)
+  return new Timeline(withEnoughAnalysts, ({ counts }) => counts)
 }
 
-/** The counts after each date with a new grade: the latest grade of each firm, while not too old. */
+/**
+ * The number of analysts per opinion after each date with a new grade: of each firm its latest grade counts, while it is
+ * not too old. Grades in words that mean no opinion count for nothing.
+ */
 export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
-  const counted = grades.filter(({ grade }) => opinionOf(grade) !== null)
-  const { records } = new Timeline(counted, grade => grade)
+  const withOpinion = grades.filter(({ grade }) => opinionOf(grade) !== null)
+  const { records } = new Timeline(withOpinion, grade => grade)
   const latestOfFirm = new Map<string, Grade>()
   const counts: RatingCounts[] = []
   records.forEach((grade, i) => {
     latestOfFirm.set(grade.firm.trim().toLowerCase(), grade)
     const next = records[i + 1]
     // Grades from before a date's session count alone until those from after it are usable.
-    const isLastAtOnce = next?.known !== grade.known || firstUsableDay(next) !== firstUsableDay(grade)
-    if (isLastAtOnce) counts.push(countsAfter(grade, latestOfFirm.values()))
+    const isNextLater = next?.known !== grade.known || firstUsableDay(next) !== firstUsableDay(grade)
+    if (isNextLater) counts.push(countsAfter(grade, latestOfFirm.values()))
   })
   return counts
 }
 
-/** The counts of the latest grades on the date of one of them, without those that are too old. */
+/** The number of analysts per opinion on the date of a grade. @param latest of each firm; too old ones do not count */
 function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): RatingCounts {
   const counts: RatingCounts = { known, session, strong_buy: 0, buy: 0, hold: 0, sell: 0, strong_sell: 0 }
   for (const { known: graded, grade } of latest) {
@@ -61,7 +64,7 @@ function consensusOf(counts: RatingCounts, isFromGrades: boolean) {
 /** The open-market trades that became usable in the last 90 days, added up. */
 export type Dealings = ReturnType<typeof sumTrades>
 
-/** The current dealings at each bar; null before the first usable trade. */
+/** The sums of the insiders' trades of the last 90 days at each bar; null before the first usable trade. */
 export function dealingsByBar(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
   const timeline = new Timeline(trades, trade => trade)
   const byBar = new Array<Dealings | null>(days.length).fill(null)
@@ -122,25 +125,25 @@ export function nextReports(
   const timeline = scheduleTimeline(schedule)
   const usable = timeline.counts(days)
   const reported = earnings.counts(days)
-  /** Announced dates in the order in which they became usable; a passed one never counts again. */
-  const ahead: ScheduledReport[] = []
-  let taken = 0
+  /** The usable announcements, the latest last; one whose date has passed never counts again. */
+  const pending: ScheduledReport[] = []
+  let added = 0
   const next = new Array<NextReport>(days.length)
   for (let t = 0; t < next.length; t++) {
     const day = days[t]!
-    while (taken < usable[t]!) ahead.push(timeline.records[taken++]!)
-    while (ahead.length > 0 && ahead.at(-1)!.expected_date < day) ahead.pop()
-    const scheduled = ahead.at(-1)
+    while (added < usable[t]!) pending.push(timeline.records[added++]!)
+    while (pending.length > 0 && pending.at(-1)!.expected_date < day) pending.pop()
+    const scheduled = pending.at(-1)
     if (scheduled !== undefined) next[t] = { date: scheduled.expected_date, scheduled }
     else next[t] = guessNextReport(day, earnings.records, reported[t]!)
   }
   return next
 }
 
-/** A year after the fourth latest report, if that is in the future or only a little late. */
+/** A year after the fourth latest report, if that is in the future or only a little late. @param reported their number */
 function guessNextReport(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
   if (reported < REPORTS_A_YEAR) return { date: null, guess: null }
   const guess = earnings[reported - REPORTS_A_YEAR]!.report_date + DAYS_A_YEAR
-  const fits = guess > earnings[reported - 1]!.report_date && guess >= day - MAX_DAYS_LATE
-  return fits ? { date: Math.max(guess, day), guess } : { date: null, guess }
+  const isPlausible = guess > earnings[reported - 1]!.report_date && guess >= day - MAX_DAYS_LATE
+  return isPlausible ? { date: Math.max(guess, day), guess } : { date: null, guess }
 }

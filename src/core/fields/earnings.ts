@@ -22,15 +22,15 @@ export const growthZone = factField({
   rule: `revenue of the newest four quarters / that of the four before (which must be positive) - 1; ${cutsInWords(GROWTH_BANDS, growth.cuts)}`,
   classify: known => zonesByBar(known.growth(), growth.cuts, 1),
   readings: (known, t) => {
-    const parts = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
-    if (!areKnown(parts)) return parts
+    const quarters = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
+    if (!areKnown(quarters)) return quarters
     const chain = known.quarters().at(t)
-    const before = sumOfYear(chain, 'revenue', 4)
+    const yearBefore = sumOfYear(chain, 'revenue', 4)
     return [
-      ...parts,
+      ...quarters,
       reading('revenue_ttm', sumOfYear(chain, 'revenue')),
-      reading('revenue_ttm_before', before),
-      reading('growth', known.growth()[t], before > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+      reading('revenue_ttm_before', yearBefore),
+      reading('growth', known.growth()[t], yearBefore > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]
   },
 })
@@ -62,7 +62,10 @@ export const epsGrowthDirection = factField({
     directionReadings(known, t, 'eps', known.epsGrowth(), `at least ${directions.leastEps} away from 0`),
 })
 
-/** One code per bar: the growth rate compared with that of the previous quarter; a step either way is a change. */
+/**
+ * The code in DIRECTIONS of each bar, from the growth rate now and one quarter before; UNDEFINED without both.
+ * @param step the least difference that counts as a change
+ */
 function directionOf({ now, before }: GrowthRates, step: number): Uint8Array {
   return codesByBar(now.length, 0, t => {
     const rate = now[t]!
@@ -78,7 +81,10 @@ function directionInWords(step: number): string {
   return `g - h ≥ ${step} accelerating; > -${step} steady; otherwise deteriorating when g < 0, else decelerating`
 }
 
-/** The four compared quarters, both growth rates and their difference; the list ends at a missing value. */
+/**
+ * The four compared quarters, both growth rates and their difference; the list ends at a missing value.
+ * @param needs the quarters that a rate can be compared with, for the note of a missing rate: `above 0`
+ */
 function directionReadings(
   known: Fundamentals,
   t: number,
@@ -86,12 +92,13 @@ function directionReadings(
   { now, before }: GrowthRates,
   needs: string,
 ): Reading[] {
-  const parts = quarterReadings(known, t, figure, [0, 4, 1, 5])
-  if (!areKnown(parts)) return parts
+  const quarters = quarterReadings(known, t, figure, [0, 4, 1, 5])
+  if (!areKnown(quarters)) return quarters
   const rate = (name: string, value: number, earlier: string): Reading =>
     reading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
   const rates = [rate('g', now[t]!, `${figure}_q5`), rate('h', before[t]!, `${figure}_q6`)]
-  return areKnown(rates) ? [...parts, ...rates, reading('g_minus_h', now[t]! - before[t]!)] : [...parts, ...rates]
+  if (!areKnown(rates)) return [...quarters, ...rates]
+  return [...quarters, ...rates, reading('g_minus_h', now[t]! - before[t]!)]
 }
 
 const PROXIMITY = ['within_days', 'this_week', 'this_month', 'next_month', 'not_soon'] as const
@@ -120,9 +127,7 @@ export const earningsProximity = factField({
 
 /** The band of a number of days until the next report. */
 function nearnessBand(days: number): number {
-  let band = 0
-  while (band < proximity.cuts.length && days > proximity.cuts[band]!) band++
-  return band
+  return proximity.cuts.filter(cut => days > cut).length
 }
 
 /** Where the date of the next report comes from, or why there is none. */
@@ -155,11 +160,12 @@ export const earningsSurprise = factField({
   classify: known => {
     const { days } = known.series
     const { timeline, usable } = known.earnings()
-    const codes = timeline.records.map(zoneOfReport)
+    const codes = timeline.records.map(codeOfReport)
     return codesByBar(days.length, 0, t => {
       const latest = usable[t]! - 1
-      const isOver = latest < 0 || days[t]! - timeline.records[latest]!.report_date > surprise.maxAge
-      return isOver ? UNDEFINED : codes[latest]!
+      if (latest < 0) return UNDEFINED
+      const age = days[t]! - timeline.records[latest]!.report_date
+      return age > surprise.maxAge ? UNDEFINED : codes[latest]!
     })
   },
   readings: (known, t) => {
@@ -172,23 +178,22 @@ export const earningsSurprise = factField({
       return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
     const figure = (name: string, value: number | null): Reading =>
       reading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
-    const parts = [
+    const inputs = [
       reading('report_age', age, `days since the ${of}`),
       figure('eps_estimate', report.eps_estimate),
       figure('eps_actual', report.eps_actual),
     ]
-    const found = surpriseOf(report)
-    return Number.isNaN(found) ? parts : [...parts, reading('surprise', found)]
+    return areKnown(inputs) ? [...inputs, reading('surprise', surpriseOf(report))] : inputs
   },
 })
 
-/** The code of a report's band; UNDEFINED when the report has no figure. */
-function zoneOfReport(report: EarningsResult): number {
-  const found = surpriseOf(report)
-  return Number.isNaN(found) ? UNDEFINED : zoneBothWays(found, [surprise.met, surprise.big])
+/** The code of a report's band; UNDEFINED without an estimate or an actual figure. */
+function codeOfReport(report: EarningsResult): number {
+  const ratio = surpriseOf(report)
+  return Number.isNaN(ratio) ? UNDEFINED : zoneBothWays(ratio, [surprise.met, surprise.big])
 }
 
-/** The surprise of a report relative to the estimate; NaN when the report has no figure. */
+/** The surprise of a report relative to the estimate; NaN without an estimate or an actual figure. */
 function surpriseOf({ eps_actual, eps_estimate }: EarningsResult): number {
   if (eps_actual === null || eps_estimate === null) return Number.NaN
   return (eps_actual - eps_estimate) / Math.max(Math.abs(eps_estimate), surprise.leastEstimate)

@@ -42,14 +42,14 @@ export interface Field<Band extends string = BandName> {
   readings(panel: Panel, t: number): Reading[]
 }
 
-/** One code per bar from a bar on; the rule returns UNDEFINED where an input is undefined. */
+/** The code that a rule gives each bar from bar `from` on; UNDEFINED before, and where the rule returns it. */
 export function codesByBar(length: number, from: number, rule: (t: number) => number): Uint8Array {
   const out = byteColumn(length).fill(UNDEFINED, 0, from)
   for (let t = from; t < length; t++) out[t] = rule(t)
   return out
 }
 
-/** One code per bar for items that rarely change: the rule runs only at changes. */
+/** The code that a rule gives the item of each bar. Items rarely change: the rule runs only at changes. */
 export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => number): Uint8Array {
   const out = byteColumn(items.length)
   for (let t = 0; t < out.length; t++) out[t] = t > 0 && items[t] === items[t - 1] ? out[t - 1]! : rule(items[t]!)
@@ -57,8 +57,8 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 }
 
 /**
- * Zones [lower, upper) of a column from a bar on: the code counts the reached cuts, with tolerance.
- * @param scaleOf the scale of a cut, or one scale of all
+ * The zone of each value from bar `from` on: the number of ascending cuts that it reaches. UNDEFINED before, and for NaN.
+ * @param scaleOf the size of a cut, or of all cuts: a value short of a cut by a rounding error of that size reaches it
  */
 export function zonesByBar(
   values: Float64Array,
@@ -67,19 +67,19 @@ export function zonesByBar(
   from = 0,
 ): Uint8Array {
   const out = byteColumn(values.length).fill(UNDEFINED)
-  const slacks = cuts.map(cut => TOLERANCE * (typeof scaleOf === 'number' ? scaleOf : scaleOf(cut)))
+  const tolerances = cuts.map(cut => TOLERANCE * (typeof scaleOf === 'number' ? scaleOf : scaleOf(cut)))
   for (let t = from; t < out.length; t++) {
     const value = values[t]!
     if (Number.isNaN(value)) continue
     // As zoneOf, with arithmetic in place of unpredictable branches.
     let zone = 0
-    for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -slacks[i]!)
+    for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -tolerances[i]!)
     out[t] = zone
   }
   return out
 }
 
-/** Number of ascending cuts that a defined value reaches, with tolerance. */
+/** Number of ascending cuts that a defined value reaches, within a tolerance that grows with `scale`. */
 export function zoneOf(value: number, cuts: readonly number[], scale = 1): number {
   let zone = 0
   while (zone < cuts.length && compare(value, cuts[zone]!, scale) >= 0) zone++
@@ -91,14 +91,14 @@ export function zoneBothWays(value: number, cuts: readonly number[]): number {
   return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }
 
-/** Zones of a rolling percentile from a bar on, compared in integers. */
+/** The zone of each rolling percentile among cuts from bar `from` on; UNDEFINED before, and without a rank (-1). */
 export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from = 0): Uint8Array {
   const out = byteColumn(rank.length).fill(UNDEFINED)
   for (let t = from; t < out.length; t++) if (rank[t]! >= 0) out[t] = zoneOfRank(rank[t]!, size[t]!, cuts)
   return out
 }
 
-/** A field based on facts: without any facts it has no band on any bar, and reports that. */
+/** A field whose rule reads dated facts. For a ticker without any, it has no band on any bar, and its reading says so. */
 export function factField(
   field: Omit<Field, 'needs' | 'warmUp' | 'classify' | 'readings'> & {
     /** Default `facts`. */
@@ -109,14 +109,14 @@ export function factField(
     readings(known: Fundamentals, t: number): Reading[]
   },
 ): Field {
-  const none = [reading('facts', undefined, 'none that count are known of this ticker')]
+  const noFacts = [reading('facts', undefined, 'none that count are known of this ticker')]
   return {
     needs: 'facts',
     warmUp: () => 0,
     ...field,
     classify: ({ series, fundamentals }) =>
       fundamentals === null ? new Uint8Array(series.days.length).fill(UNDEFINED) : field.classify(fundamentals),
-    readings: ({ fundamentals }, t) => (fundamentals === null ? none : field.readings(fundamentals, t)),
+    readings: ({ fundamentals }, t) => (fundamentals === null ? noFacts : field.readings(fundamentals, t)),
   }
 }
 
@@ -130,7 +130,7 @@ export interface OwnExpression {
   hash: string
 }
 
-/** A user's own expression as a field. It has no band before the expression can have a value. */
+/** A user's own expression as a field: the cuts divide its values into bands. Bars without a value have no band. */
 export function expressionField({ name, of, cuts, bands, hash }: OwnExpression): Field {
   const text = printExpression(of)
   const warmUp = warmUpOf(of)
@@ -154,8 +154,8 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
 
 /** A reading; its value is null for undefined and NaN. */
 export function reading(name: string, value: number | undefined, note?: string): Reading {
-  const known = value === undefined || Number.isNaN(value) ? null : value
-  return note === undefined ? { name, value: known } : { name, value: known, note }
+  const definedValue = value === undefined || Number.isNaN(value) ? null : value
+  return note === undefined ? { name, value: definedValue } : { name, value: definedValue, note }
 }
 
 /** A rolling percentile with the size of its sample. */

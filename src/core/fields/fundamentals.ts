@@ -91,7 +91,7 @@ export class Fundamentals {
   }
 }
 
-/** Compares a ticker's earnings yield with those of its sector; columns, one value a bar. */
+/** Compares a ticker's earnings yield with those of the other tickers of its sector, bar by bar. */
 function peersOf(yields: Float64Array, sector: SectorView | null) {
   /** Number of other tickers with a yield; 0 where the own yield is undefined. */
   const count = new Int32Array(yields.length)

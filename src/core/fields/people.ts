@@ -52,7 +52,7 @@ export const analystConsensusDirection = factField({
   },
 })
 
-/** A mean of analysts' opinions with its origin, or why there is none; `when` gives the date. */
+/** A mean of analysts' opinions with its origin, or why there is none. @param when the date in that: `by 2020-01-02` */
 function consensusReading(name: string, consensus: Consensus | undefined, when: string): Reading {
   if (consensus === undefined)
     return reading(name, undefined, `no counts of at least ${ratings.least} analysts are known ${when}`)
@@ -145,7 +145,7 @@ function directionOf({ buyers, sellers }: Dealings): number {
   return buyers + sellers === 0 ? 0 : (buyers - sellers) / (buyers + sellers)
 }
 
-/** Number of insider trades in the window that ends on a day. */
+/** Number of insider trades in the last 90 days up to a day, and those days; null before the first trade. */
 function dealingsReading(window: Dealings | null, day: Day): Reading {
   const first = formatDay(day - insiders.lookback + 1)
   if (window === null) return reading('trades', undefined, 'no trade of an insider has been known yet')

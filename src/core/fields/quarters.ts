@@ -44,14 +44,12 @@ export class Quarters {
   /** A value of the chain at every bar. */
   column(figure: (chain: Chain) => number): Float64Array {
     const values = new Float64Array(this.#days.length)
-    let last: Chain = NO_QUARTERS
-    let value = figure(last)
+    let previous: Chain = NO_QUARTERS
+    let value = figure(previous)
     for (let t = 0; t < values.length; t++) {
       const chain = this.#counting[t]!
-      if (chain !== last) {
-        last = chain
-        value = figure(chain)
-      }
+      if (chain !== previous) value = figure(chain)
+      previous = chain
       values[t] = value
     }
     return values
@@ -71,40 +69,43 @@ export class Quarters {
 
 const NO_QUARTERS: Chain = []
 
-/** The known chain of quarters at each bar. */
-function chainsByBar(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis): Chain[] {
+/**
+ * The known chain of quarters at each bar. It changes with a bar on which a report becomes usable or a split begins to
+ * count. @param reports each version of each quarter's numbers; the latest usable one counts
+ */
+function chainsByBar(days: Int32Array, reports: Timeline<Report>, basis: SplitBasis): Chain[] {
   const chains = new Array<Chain>(days.length)
-  const usable = versions.counts(days)
+  const usable = reports.counts(days)
   const latestByEnd = new Map<Day, Report>()
-  /** The ends of the known periods, from the newest back. */
+  /** The ends of the known quarters, from the newest back. */
   const ends: Day[] = []
-  let counted = 0
-  let splitsInForce = 0
+  let reportsRead = 0
+  let splitsCounted = 0
   let chain = NO_QUARTERS
   for (let t = 0; t < days.length; t++) {
-    const splits = basis.inForce(days[t]!)
-    if (usable[t] !== counted || splits !== splitsInForce) {
-      for (; counted < usable[t]!; counted++) {
-        const report = versions.records[counted]!
+    const splits = basis.countInForce(days[t]!)
+    if (usable[t] !== reportsRead || splits !== splitsCounted) {
+      for (; reportsRead < usable[t]!; reportsRead++) {
+        const report = reports.records[reportsRead]!
         if (!latestByEnd.has(report.period_end)) insertDescending(ends, report.period_end)
         latestByEnd.set(report.period_end, report)
       }
-      splitsInForce = splits
-      const reports = reportsToFirstGap(ends, latestByEnd)
-      chain = reports.map(report => quarterFromReport(report, basis.dividing(report, days[t]!)))
+      splitsCounted = splits
+      const chainReports = reportsToFirstGap(ends, latestByEnd)
+      chain = chainReports.map(report => quarterFromReport(report, basis.splitsDividing(report, days[t]!)))
     }
     chains[t] = chain
   }
   return chains
 }
 
-/** Inserts a period in order; it is nearly always the newest. */
+/** Inserts the end of a quarter in order; it is nearly always the newest. */
 function insertDescending(ends: Day[], end: Day): void {
   const firstEarlier = ends.findIndex(other => other < end)
   ends.splice(firstEarlier === -1 ? ends.length : firstEarlier, 0, end)
 }
 
-/** The latest version of each period, from the newest period back to the first gap. */
+/** The latest report of each quarter, from the newest quarter back to the first gap; at most MAX_QUARTERS. */
 function reportsToFirstGap(ends: readonly Day[], latest: ReadonlyMap<Day, Report>): Report[] {
   let length = Math.min(1, ends.length)
   while (length < Math.min(ends.length, MAX_QUARTERS)) {
@@ -195,14 +196,14 @@ export class SplitBasis {
   }
 
   /** Number of splits that divide values on the bar of a day, if filed before all of them. */
-  inForce(day: Day): number {
+  countInForce(day: Day): number {
     let count = 0
     for (const { from } of this.#splits) if (from <= day) count++
     return count
   }
 
-  /** The ratios that divide a report's values a share on the bar of a day, in order. */
-  dividing({ basis, known }: Report, day: Day): readonly Split[] {
+  /** The splits whose ratios divide a report's values a share on the bar of a day, in order. */
+  splitsDividing({ basis, known }: Report, day: Day): readonly Split[] {
     if (basis === 'bars') return []
     return this.#splits.filter(({ split, from }) => split.ex_date > known && from <= day).map(({ split }) => split)
   }
@@ -214,7 +215,7 @@ function lastSplitPerDate(splits: readonly Split[]): Split[] {
   return [...byDate.values()].sort((a, b) => a.ex_date - b.ex_date)
 }
 
-/** Whether prices fall by the ratio on the split's day: unadjusted ones do, adjusted ones hardly move. */
+/** Whether prices fall by the ratio on the split's day, rather than hardly move: they are then not adjusted for it. */
 function pricesJumpAtSplit(series: Series, { ex_date, ratio }: Split): boolean {
   const after = series.days.findIndex(day => day >= ex_date)
   if (after <= 0) return false

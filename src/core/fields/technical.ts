@@ -56,8 +56,8 @@ export const trendDirection: Field = {
     const slope = panel.slope()
     return codesByBar(close.length, Math.max(panel.from, long - 1), t => {
       const c = close[t]!
-      const above = compare(c, ofShort[t]!) + compare(c, ofMiddle[t]!) + compare(c, ofLong[t]!)
-      return NEUTRAL + trendOf(above, compare(slope[t]!, 0, 1))
+      const position = compare(c, ofShort[t]!) + compare(c, ofMiddle[t]!) + compare(c, ofLong[t]!)
+      return NEUTRAL + stepsFromNeutral(position, compare(slope[t]!, 0, 1))
     })
   },
   readings: (panel, t) => [...averageReadings(panel, t), reading('slope20', panel.slope()[t], 'of ln close, a bar')],
@@ -66,12 +66,15 @@ export const trendDirection: Field = {
 /** Index among the five bands of the trend. */
 const NEUTRAL = 2
 
-/** Steps from neutral: 2 strongly up .. -2 strongly down. */
-function trendOf(above: number, slope: number): number {
-  if (above === 3) return slope > 0 ? 2 : 1
-  if (above === -3) return slope < 0 ? -2 : -1
-  if (above >= 1 && slope > 0) return 1
-  return above <= -1 && slope < 0 ? -1 : 0
+/**
+ * Steps of the trend's band from neutral: 2 strongly up .. -2 strongly down.
+ * @param position signs of close - average of the three averages added up, -3..3 @param slope the sign of the slope
+ */
+function stepsFromNeutral(position: number, slope: number): number {
+  if (position === 3) return slope > 0 ? 2 : 1
+  if (position === -3) return slope < 0 ? -2 : -1
+  if (position >= 1 && slope > 0) return 1
+  return position <= -1 && slope < 0 ? -1 : 0
 }
 
 export const maAlignment: Field = {
@@ -180,13 +183,12 @@ export const macdState: Field = {
   rule: `MACD = EMA ${macd.fast} - EMA ${macd.slow} of the close, signal = EMA ${macd.signal} of MACD, each seeded with the mean of its first values; positive above the signal, negative below, unchanged when equal; expanding when |MACD| is above the bar before, otherwise contracting`,
   warmUp: () => macdWarmUp,
   classify: panel => {
-    const {
-      from,
-      series: { close },
-    } = panel
+    const { from, series } = panel
+    const { close } = series
     const { macd: line, signal } = panel.macd()
+    /** 1 above the signal, -1 below, 0 where the lines meet. */
     const sideOn = (t: number): number => compare(line[t]!, signal[t]!, close[t]!)
-    // When the lines meet the last side remains: a touch is no crossing.
+    // When the lines meet the last side remains: a touch is no crossing. Here: the last side before the first bar.
     let side = 0
     for (let t = Math.min(from, line.length) - 1; side === 0 && t >= macdWarmUp; t--) side = sideOn(t)
     return codesByBar(line.length, Math.max(from, macdWarmUp), t => {

@@ -28,6 +28,8 @@ const BANDS = ['deep_value', 'undervalued', 'fair_value', 'overvalued', 'deeply_
 
 const YIELD_IN_WORDS = 'earnings yield E = diluted EPS of the newest four quarters / close (not adjusted for dividends)'
 
+const POINTS_IN_WORDS = valuation.growth.map((points, zone) => `${points} for ${GROWTH_BANDS[zone]}`).join(', ')
+
 /** Needs a percentile of its own history. */
 const afterHistory: Field['warmUp'] = ({ series }) => TIMEFRAMES[series.timeframe].minHistory - 1
 
@@ -37,17 +39,17 @@ export const valuationZone = factField({
   needs: 'sector',
   bands: BANDS,
   summary: 'how dear the stock is, all measures together',
-  rule: `${YIELD_IN_WORDS}; mean of the percentiles that exist of: -E in its own history (needed), -E among itself and at least ${peers.least} peers of its sector, -(book value a share / close) in its own history; plus ${adjustmentsInWords()} by growth_zone; clipped to 0..100; ${cutsInWords(BANDS, valuation.cuts)}`,
+  rule: `${YIELD_IN_WORDS}; mean of the percentiles that exist of: -E in its own history (needed), -E among itself and at least ${peers.least} peers of its sector, -(book value a share / close) in its own history; plus ${POINTS_IN_WORDS} by growth_zone; clipped to 0..100; ${cutsInWords(BANDS, valuation.cuts)}`,
   warmUp: afterHistory,
   classify: known => zonesByBar(valuationScores(known), valuation.cuts, 1),
   readings: (known, t) => {
-    const parts = yieldReadings(known, t)
-    if (!areKnown(parts)) return parts
+    const inputs = yieldReadings(known, t)
+    if (!areKnown(inputs)) return inputs
     const history = historyReading('history_pct', known.yieldRanks(), known.series, t)
-    if (history.value === null) return [...parts, history]
-    // From here on, measures that are null are left out of the mean.
+    if (history.value === null) return [...inputs, history]
+    // Measures that are null are left out of the mean, except for the history.
     const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
-    return [...parts, ...measures, growthReading(known, t), reading('score', valuationScores(known)[t])]
+    return [...inputs, ...measures, growthReading(known, t), reading('score', valuationScores(known)[t])]
   },
 })
 
@@ -56,13 +58,13 @@ function valuationScores(known: Fundamentals): Float64Array {
   const yieldRanks = known.yieldRanks()
   const growth = known.growth()
   const scores = columnWithNaN(growth.length)
-  const others = [known.peers().ranks, known.bookRanks()]
+  const optionalRanks = [known.peers().ranks, known.bookRanks()]
   for (let t = 0; t < scores.length; t++) {
     if (yieldRanks.rank[t]! < 0) continue
     let sum = percentile(yieldRanks.rank[t]!, yieldRanks.size[t]!)
     let count = 1
-    for (let i = 0; i < others.length; i++) {
-      const { rank, size } = others[i]!
+    for (let i = 0; i < optionalRanks.length; i++) {
+      const { rank, size } = optionalRanks[i]!
       if (rank[t]! < 0) continue
       sum += percentile(rank[t]!, size[t]!)
       count++
@@ -75,10 +77,6 @@ function valuationScores(known: Fundamentals): Float64Array {
 /** The adjustment for growth; 0 where growth is undefined. */
 function growthPoints(rate: number): number {
   return Number.isNaN(rate) ? 0 : valuation.growth[zoneOf(rate, growth.cuts)]!
-}
-
-function adjustmentsInWords(): string {
-  return valuation.growth.map((points, zone) => `${points} for ${GROWTH_BANDS[zone]}`).join(', ')
 }
 
 function sectorReading(known: Fundamentals, t: number): Reading {
@@ -114,6 +112,7 @@ export const peVsHistorical = factField({
 })
 
 const peerCuts = [...peers.cuts].reverse()
+/** The band of a company without earnings. */
 const LOSS = BANDS.indexOf('deeply_overvalued')
 
 export const peVsSector = factField({
@@ -124,32 +123,29 @@ export const peVsSector = factField({
   summary: 'earnings yield against the sector',
   rule: `${YIELD_IN_WORDS}; m = median E of at least ${peers.least} other tickers of the sector, each at its last bar of the past ${peers.maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(BANDS, peerCuts)}`,
   classify: known => {
-    const [yields, { median }] = [known.yield(), known.peers()]
-    return codesByBar(yields.length, 0, t => zoneOfYield(yields[t]!, median[t]!))
+    const yields = known.yield()
+    const { median } = known.peers()
+    return codesByBar(yields.length, 0, t => codeOfYield(yields[t]!, median[t]!))
   },
   readings: (known, t) => {
-    const parts = yieldReadings(known, t)
-    if (!areKnown(parts)) return parts
-    const { count: counts, median: medians } = known.peers()
-    const count = counts[t]!
-    const own = known.yield()[t]!
-    const median = medians[t]!
+    const readings = yieldReadings(known, t)
+    if (!areKnown(readings)) return readings
+    const count = known.peers().count[t]!
+    const median = known.peers().median[t]!
+    const ownYield = known.yield()[t]!
     const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
-    const found = [
-      ...parts,
-      reading('peers', count),
-      reading('peers_median', median, Number.isNaN(median) ? reason : undefined),
-    ]
-    if (Number.isNaN(median)) return found
-    if (!(median > 0)) return [...found, reading('median_to_own', undefined, 'peers_median must be above 0')]
-    return own > 0 ? [...found, reading('median_to_own', median / own)] : found
+    readings.push(reading('peers', count))
+    readings.push(reading('peers_median', median, Number.isNaN(median) ? reason : undefined))
+    if (median <= 0) readings.push(reading('median_to_own', undefined, 'peers_median must be above 0'))
+    if (median > 0 && ownYield > 0) readings.push(reading('median_to_own', median / ownYield))
+    return readings
   },
 })
 
 /** The code of a yield's band relative to its peers; UNDEFINED without a yield, or unless the median is positive. */
-function zoneOfYield(own: number, median: number): number {
-  if (Number.isNaN(own) || !(median > 0)) return UNDEFINED
-  return own <= 0 ? LOSS : zoneOf(median / own, peerCuts)
+function codeOfYield(ownYield: number, median: number): number {
+  if (Number.isNaN(ownYield) || !(median > 0)) return UNDEFINED
+  return ownYield <= 0 ? LOSS : zoneOf(median / ownYield, peerCuts)
 }
 
 /** The close and earnings of a yield, and the yield; the list ends at a missing value. */

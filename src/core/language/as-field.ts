@@ -100,11 +100,14 @@ export function lagInWords(lag: number | undefined): string[] {
   return lag === undefined ? [] : [`other tickers ${lag === 1 ? 'a bar' : `${lag} bars`} before`]
 }
 
-/** Parsed conditions by their text, because every ticker needs them again. */
+/** Conditions by their text, because every ticker needs them again. */
 const parsedConditions = new WeakMap<KnownFields, Map<string, ConditionField>>()
 const MAX_PARSED = 100
 
-/** The field of a condition. Throws InvalidParameter with the column of the error if the text is no condition. */
+/**
+ * The field of a condition, parsed once for a set of fields. Throws InvalidParameter with the column of the error if the
+ * text is no condition.
+ */
 export function conditionField(text: string, fields: KnownFields, origin?: Origin): ConditionField {
   const cache = parsedConditions.get(fields) ?? new Map<string, ConditionField>()
   parsedConditions.set(fields, cache)
@@ -123,7 +126,7 @@ function fieldOfCondition(condition: Condition, fields: KnownFields): ConditionF
   const name = printCondition(condition)
   const rules = [
     { band: TRUTHS[TRUE]!, condition },
-    { band: TRUTHS[1 - TRUE]!, condition: null },
+    { band: TRUTHS[FALSE]!, condition: null },
   ]
   return { name, bands: TRUTHS, summary: `where ${name}`, condition, ...ruleProperties(rules, fields) }
 }

@@ -101,11 +101,11 @@ class Grammar {
   }
 
   #condition(): Condition {
-    return this.#joinParts('or', () => this.#joinParts('and', () => this.#negation()))
+    return this.#readJoined('or', () => this.#readJoined('and', () => this.#negation()))
   }
 
-  /** Parts joined by a word; a single part is returned as it is. */
-  #joinParts(word: 'and' | 'or', readPart: () => Condition): Condition {
+  /** Reads parts joined by a word; a single part is returned as it is, and parts of a part with the same word join. */
+  #readJoined(word: 'and' | 'or', readPart: () => Condition): Condition {
     const first = readPart()
     const parts = [first]
     while (this.#reader.accept(word)) parts.push(readPart())
@@ -250,21 +250,22 @@ class Grammar {
       return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })
     }
     if (kind !== 'word' || KEYWORDS.includes(text)) return reader.fail()
+    const fieldOfBand = this.#previousField?.bands.includes(text)
+      ? this.#previousField.name
+      : fieldsWithBand(text, this.#vocabulary)[0]
+    if (fieldOfBand !== undefined)
+      return reader.fail({ what: `${text} is a band and no field`, meant: [`${fieldOfBand} = ${text}`] })
     const what = `there is no field ${quoted(written)}`
-    const [owner] = this.#previousField?.bands.includes(text)
-      ? [this.#previousField.name]
-      : fieldsWithBand(text, this.#vocabulary)
-    if (owner !== undefined)
-      return reader.fail({ what: `${text} is a band and no field`, meant: [`${owner} = ${text}`] })
-    const isNumeric = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
+    const comparesNumbers = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
     const meant = likelyFields(text, this.#vocabulary).slice(0, 3)
-    return reader.fail(isNumeric ? { what, meant, hint: NO_NUMBERS } : { what, meant })
+    return reader.fail(comparesNumbers ? { what, meant, hint: NO_NUMBERS } : { what, meant })
   }
 
   /** The timeframe in `@weekly`; null without one. */
   #timeframe(): Timeframe | null {
     const reader = this.#reader
     const { isGlued: isSignGlued, text: sign } = reader.word
+    // isNext() makes "@" an allowed word, which after a blank it is not.
     if (!isSignGlued && sign !== '@') return null
     if (!reader.isNext('@')) return null
     if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
@@ -329,7 +330,6 @@ export function printCondition(condition: Condition): string {
   }
 }
 
-/** The canonical text of a test. */
 function printTest(test: Test): string {
   const subject = printSubject(test.subject)
   if (test.is === 'state') {
@@ -339,9 +339,10 @@ function printTest(test: Test): string {
     return `${subject} ${operator} ${printBands(bands)}${bars === 1 ? '' : ` for ${bars}`}`
   }
   const { word, entered, left, within } = test
-  const [firstBands, secondBands, joint] = word === 'enters' ? [entered, left, 'from'] : [left, entered, 'to']
-  const second = secondBands === null ? '' : ` ${joint} ${printBands(secondBands)}`
-  return `${subject} ${word} ${printBands(firstBands)}${second}${within === 1 ? '' : ` within ${within}`}`
+  let bands = printBands(word === 'enters' ? entered : left)
+  if (word === 'enters' && left !== null) bands += ` from ${printBands(left)}`
+  if (word === 'leaves' && entered !== null) bands += ` to ${printBands(entered)}`
+  return `${subject} ${word} ${bands}${within === 1 ? '' : ` within ${within}`}`
 }
 
 function printBands(bands: readonly string[] | null): string {
@@ -393,17 +394,17 @@ export interface NamedConditions {
 /** The names that lead from a condition back to itself, `@b, @a`; null if it does not use itself. */
 function circularNames(name: string, conditions: NamedConditions): string[] | null {
   const visited = new Set<string>()
-  const followNames = (at: string): string[] | null => {
-    for (const other of conditionsIn(conditions.named(at) ?? '')) {
-      if (other === name) return [`@${other}`]
-      if (visited.has(other)) continue
-      visited.add(other)
-      const rest = followNames(other)
-      if (rest !== null) return [`@${other}`, ...rest]
+  const pathFrom = (start: string): string[] | null => {
+    for (const used of conditionsIn(conditions.named(start) ?? '')) {
+      if (used === name) return [`@${used}`]
+      if (visited.has(used)) continue
+      visited.add(used)
+      const rest = pathFrom(used)
+      if (rest !== null) return [`@${used}`, ...rest]
     }
     return null
   }
-  return followNames(name)
+  return pathFrom(name)
 }
 
 /** The named conditions in a text: `@cheap`, but not the timeframe of `rsi_zone@weekly`. */

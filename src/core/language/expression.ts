@@ -50,14 +50,15 @@ class Grammar {
     return this.#chain('sum', ['+', '-'], () => this.#chain('product', ['*', '/'], () => this.#factor()))
   }
 
-  /** Terms with signs between them; a single term is returned as it is. @param is `sum` or `product` */
-  #chain(is: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], term: () => Expression): Expression {
-    const first = term()
+  /** Reads terms with signs between them. A single term is returned as it is; a first term of the same kind is joined. */
+  #chain(kind: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], readTerm: () => Expression): Expression {
+    const first = readTerm()
     const rest: Chain['rest'][number][] = []
     for (let sign = this.#acceptSign(signs); sign !== undefined; sign = this.#acceptSign(signs))
-      rest.push({ sign, of: term() })
+      rest.push({ sign, of: readTerm() })
     if (rest.length === 0) return first
-    return first.is === is ? { is, first: first.first, rest: [...first.rest, ...rest] } : { is, first, rest }
+    if (first.is === kind) return { ...first, rest: [...first.rest, ...rest] }
+    return { is: kind, first, rest }
   }
 
   /** Passes one of some signs, and returns it; undefined if the current word is none of them. */
@@ -96,9 +97,8 @@ class Grammar {
       return { is: 'price', price }
     }
     if (call === undefined) {
-      return reader.fail(
-        kind === 'word' ? { what: `there is no price and no call ${quoted(written)}`, ...this.#hint() } : this.#hint(),
-      )
+      const what = `there is no price and no call ${quoted(written)}`
+      return reader.fail(kind === 'word' ? { what, ...this.#hint() } : this.#hint())
     }
     reader.advance()
     return reader.readNested(() => this.#arguments(text, call), word)
@@ -155,26 +155,28 @@ export function printExpression(expression: Expression): string {
     default: {
       const { is, first, rest } = expression
       // After a sign, a nested sum or product stays in brackets, so that the order of additions remains.
-      const kinds: readonly Expression['is'][] = is === 'sum' ? ['sum'] : ['sum', 'product']
-      const others = rest.map(({ sign, of }) => ` ${sign} ${printAsPart(of, kinds)}`)
-      return `${printAsPart(first, kinds)}${others.join('')}`
+      const inBrackets: readonly Expression['is'][] = is === 'sum' ? ['sum'] : ['sum', 'product']
+      const others = rest.map(({ sign, of }) => ` ${sign} ${printAsPart(of, inBrackets)}`)
+      return `${printAsPart(first, inBrackets)}${others.join('')}`
     }
   }
 }
 
-/** The text of a part, in brackets if it is of one of some kinds. */
-function printAsPart(expression: Expression, kinds: readonly Expression['is'][]): string {
+/** The text of a part of an expression. @param inBrackets the kinds of parts that are put in brackets */
+function printAsPart(expression: Expression, inBrackets: readonly Expression['is'][]): string {
   const text = printExpression(expression)
-  return kinds.includes(expression.is) ? `(${text})` : text
+  return inBrackets.includes(expression.is) ? `(${text})` : text
 }
 
-/** The canonical text of a call. */
 function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): string {
   const { optional } = callNamed(name)!
-  // A last number that equals its default is left out.
-  const required = optional === undefined ? lengths : lengths.slice(0, -1)
-  const hasOptional = optional !== undefined && optional.of(...required) !== lengths.at(-1)
-  return `${name}(${[...of.map(printExpression), ...(hasOptional ? lengths : required)].join(', ')})`
+  let printedLengths = lengths
+  if (optional !== undefined) {
+    const required = lengths.slice(0, -1)
+    const isDefault = lengths.at(-1) === optional.of(...required)
+    if (isDefault) printedLengths = required
+  }
+  return `${name}(${[...of.map(printExpression), ...printedLengths].join(', ')})`
 }
 
 /** The parts of an expression, itself first, in the order of the text. */

@@ -153,12 +153,12 @@ class Evaluation {
     const { initialBar } = column.transitions
     const changes = countChangesBefore(test, column)
     const truth = new Uint8Array(this.#length).fill(UNKNOWN)
-    // On the first bar only the subject's last bar is new.
-    let before = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
+    // The subject's last bar at the query's bar before; -1 without one. On the first bar only its last bar is new.
+    let previousLast = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
     for (let t = 0; initialBar >= 0 && t < truth.length; t++) {
       const last = bars === null ? t : bars[t]!
-      if (last >= initialBar) truth[t] = changes[last + 1]! > changes[before + 1]! ? TRUE : FALSE
-      before = last
+      if (last >= initialBar) truth[t] = changes[last + 1]! > changes[previousLast + 1]! ? TRUE : FALSE
+      previousLast = last
     }
     return test.within === 1 ? truth : combineOverBars(truth, test.within, TRUE)
   }
@@ -212,19 +212,19 @@ function lastCountingBars({ days, known }: Bars, on: Bars, lag: number): Int32Ar
   return last
 }
 
-/** The number of matching changes before each bar, and at the end of all of them. */
+/** For each bar the number of matching changes on earlier bars; one entry more has the number of all of them. */
 function countChangesBefore({ entered, left }: ChangeTest, column: Column): Int32Array {
   const { bars, bands, initialBand } = column.transitions
-  const isEntered = maskOfBands(entered, column)
-  const isLeft = maskOfBands(left, column)
+  const mayBeEntered = maskOfBands(entered, column)
+  const mayBeLeft = maskOfBands(left, column)
   const changes = new Int32Array(column.codes.length + 1)
-  let before = initialBand
+  let previousBand = initialBand
   for (let i = 0; i < bars.length; i++) {
     const band = bands[i]!
-    if (isEntered[band]! && isLeft[before]!) changes[bars[i]! + 1] = 1
-    before = band
+    if (mayBeEntered[band]! && mayBeLeft[previousBand]!) changes[bars[i]! + 1] = 1
+    previousBand = band
   }
-  for (let b = 0; b < column.codes.length; b++) changes[b + 1]! += changes[b]!
+  for (let bar = 0; bar < column.codes.length; bar++) changes[bar + 1]! += changes[bar]!
   return changes
 }
 

@@ -23,18 +23,18 @@ export function rangeOf(columns: readonly Int32Array[]): Range {
 export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   const { first, last } = rangeOf(days)
   if (first === null || last === null) return new Int32Array()
-  const seen = new Uint8Array(last - first + 1)
+  const hasBar = new Uint8Array(last - first + 1)
   let previous: Int32Array | null = null
   for (const column of days) {
     if (previous !== null && isSameView(column, previous)) continue
     // By index: an iterator takes several times as long.
-    for (let i = 0; i < column.length; i++) seen[column[i]! - first] = 1
+    for (let i = 0; i < column.length; i++) hasBar[column[i]! - first] = 1
     previous = column
   }
-  const found = new Int32Array(seen.length)
-  let n = 0
-  for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found[n++] = first + i
-  return found.slice(0, n)
+  const calendar = new Int32Array(hasBar.length)
+  let length = 0
+  for (let i = 0; i < hasBar.length; i++) if (hasBar[i] === 1) calendar[length++] = first + i
+  return calendar.slice(0, length)
 }
 
 /** The index of each day in a calendar, both ascending; -1 for a day that the calendar does not contain. */
@@ -54,14 +54,14 @@ export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
  */
 export function alignToCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
   const sharedColumns = new SharedColumns()
-  const shared = columns.map(days => sharedColumns.shared(days))
-  const distinct = [...new Set(shared)]
-  const calendar = unionCalendar(distinct)
-  const indicesOf = new Map(distinct.map(days => [days, indicesIn(calendar, days)]))
-  return { calendar, indices: shared.map(days => indicesOf.get(days)!) }
+  const columnsSharingEqual = columns.map(days => sharedColumns.shared(days))
+  const distinctColumns = [...new Set(columnsSharingEqual)]
+  const calendar = unionCalendar(distinctColumns)
+  const indicesOf = new Map(distinctColumns.map(days => [days, indicesIn(calendar, days)]))
+  return { calendar, indices: columnsSharingEqual.map(days => indicesOf.get(days)!) }
 }
 
-/** The days of some bars of a ticker. Consecutive bars, the usual case, need no copy. */
+/** The days of some bars of a ticker, by the bars' indices. Consecutive bars, the usual case, need no copy. */
 export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
   if (bars.length > 0 && isConsecutive(bars)) return days.subarray(bars[0]!, bars[0]! + bars.length)
   return bars.map(bar => days[bar]!)

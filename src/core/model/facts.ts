@@ -252,7 +252,7 @@ export function securityOf(sheets: FactSheets): Security | null {
 }
 
 /** Words of single firms for each opinion; other words do not count. */
-const WORDS: Readonly<Record<Opinion, string>> = {
+const FIRMS_WORDS: Readonly<Record<Opinion, string>> = {
   strong_buy: 'strong buy, conviction buy, top pick, long-term buy',
   buy: 'buy, outperform, overweight, market outperform, sector outperform, positive, accumulate, add, outperformer',
   hold: `hold, neutral, equal-weight, equal weight, market perform, sector perform, sector weight, peer perform, perform,
@@ -262,7 +262,7 @@ const WORDS: Readonly<Record<Opinion, string>> = {
 }
 
 const OPINION_OF: ReadonlyMap<string, Opinion> = new Map(
-  OPINIONS.flatMap(opinion => WORDS[opinion].split(/,\s+/).map(word => [word, opinion])),
+  OPINIONS.flatMap(opinion => FIRMS_WORDS[opinion].split(/,\s+/).map(word => [word, opinion])),
 )
 
 /** The opinion behind a firm's word, case-insensitive; null for other words. */

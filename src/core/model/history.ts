@@ -250,7 +250,7 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The periods of each ticker. @param histories come ticker by ticker, each with all fields @param fields their number */
+/** The periods of each ticker. @param histories come ticker by ticker, one for each field @param fields their number */
 export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
   let historiesOfTicker: History[] = []
   for await (const history of histories) {
@@ -272,8 +272,8 @@ function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
     present.initial[f] = Number(initial)
     if (since !== null) {
       present.since[f] = parseDay(since)!
-      const row = initial ? -1 : history.days.lastIndexOf(present.since[f]!)
-      if (row !== -1) present.left[f] = history.left[row]!
+      const entry = history.days.lastIndexOf(present.since[f]!)
+      if (!initial && entry !== -1) present.left[f] = history.left[entry]!
     }
     if (bars !== null) present.bars[f] = bars
   }

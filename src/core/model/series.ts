@@ -211,25 +211,25 @@ export function recordsIn(columns: FieldColumns): Map<string, FieldRecord> {
   return new Map(columns.names.map(name => [name, recordIn(columns, name)!]))
 }
 
-/** Puts records into shared columns. */
+/** Copies the records of fields, by name, into shared columns. */
 export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColumns {
-  const all = [...records.values()]
-  const first = new Int32Array(all.length + 1)
-  for (const [f, { bars }] of all.entries()) first[f + 1] = first[f]! + bars.length
-  const rows = first[all.length]!
+  const recordList = [...records.values()]
+  const first = new Int32Array(recordList.length + 1)
+  for (const [f, { bars }] of recordList.entries()) first[f + 1] = first[f]! + bars.length
+  const events = first[recordList.length]!
   const columns = {
-    bars: new Int32Array(rows),
-    bands: new Uint8Array(rows),
-    flips: new Uint8Array(rows),
-    stability: new Uint8Array(rows),
+    bars: new Int32Array(events),
+    bands: new Uint8Array(events),
+    flips: new Uint8Array(events),
+    stability: new Uint8Array(events),
   }
-  for (const [f, record] of all.entries())
+  for (const [f, record] of recordList.entries())
     for (const name of ['bars', 'bands', 'flips', 'stability'] as const) columns[name].set(record[name], first[f])
   return {
     names: [...records.keys()],
-    initialBar: Int32Array.from(all, ({ initialBar }) => initialBar),
-    initialBand: Uint8Array.from(all, ({ initialBand }) => initialBand),
-    gaps: all.map(({ gaps }) => gaps),
+    initialBar: Int32Array.from(recordList, ({ initialBar }) => initialBar),
+    initialBand: Uint8Array.from(recordList, ({ initialBand }) => initialBand),
+    gaps: recordList.map(({ gaps }) => gaps),
     first,
     ...columns,
   }

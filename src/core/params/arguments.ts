@@ -42,12 +42,10 @@ function isList(value: unknown): value is Iterable<unknown> {
 
 export const DAYS = 'a day, counted from 1970-01-01'
 
-/** Throws InvalidParameter for anything but a day number. */
 export function checkDay(param: string, value: unknown): void {
   if (!isDay(value)) refuse(param, value, DAYS)
 }
 
-/** Throws InvalidParameter for anything but a function or undefined. */
 export function checkFunction(param: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') refuse(param, value, 'a function')
 }

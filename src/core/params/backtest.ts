@@ -5,15 +5,7 @@ import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
 import { definedParams, listItems, type Parameter, valueForKind, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
-import {
-  BACKTEST,
-  LEAVES,
-  type Leaf,
-  type RunOptions,
-  readCandidates,
-  readRunOptions,
-  type Strategy,
-} from './strategy.js'
+import { BACKTEST, LEAVES, type RunOptions, readCandidates, readRunOptions, type Strategy } from './strategy.js'
 import { EVERY_TICKER, type PlaceFinder, parseStrategyDocument, readYaml } from './strategy-file.js'
 import { refuse } from './values.js'
 import { someNameTickers, uselessLagError } from './when.js'
@@ -54,22 +46,23 @@ export function parseBacktest(
       return parseStrategyDocument(complete, { fields, ...places })
     }
   }
-  const parseWithHold = (hold: string): Strategy =>
-    parse({ ...fullDocument, exit: { ...sectionOf(fullDocument, 'exit'), hold } })
   const strategy = parse(fullDocument)
   const run: RunOptions = { tier, ...readRunOptions(params) }
   const holds = params.hold === undefined ? [] : listItems('hold', params.hold)
-  if (holds.length > 1) run.candidates = readCandidates(holds, run, parseWithHold)
+  // Several holds are candidates: the same strategy with each of them.
+  const exit = sectionOf(fullDocument, 'exit')
+  if (holds.length > 1)
+    run.candidates = readCandidates(holds, run, hold => parse({ ...fullDocument, exit: { ...exit, hold } }))
   return { strategy, run }
 }
 
 type Document = Record<string, unknown>
 
-/** A strategy as a document; a text also gives positions. Throws BadData for a text that is no YAML. */
+/** A strategy as a document, and of a text also the places in it. Throws BadData for a text that is no YAML mapping. */
 function readDocument(written: unknown, file: string, fields: FieldSet): { document: Document; places?: PlaceFinder } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, ...places } = readYaml(written, file)
-  // A value that is no mapping is refused with its position.
+  // Parsing a value that is no mapping throws, with its position.
   return { document: isMapping(value) ? value : { ...parseStrategyDocument(value, { fields, ...places }) }, places }
 }
 
@@ -147,15 +140,15 @@ function valueForKey(
   return param === 'hold' && Array.isArray(value) ? value[0] : value
 }
 
-/** The refusal of a value in the words of its parameter; null if no parameter set it. */
+/** The refusal of a document's value in the name of the parameter that set it; null if no parameter did. */
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
-  const { param } = refusal
-  const isGiven = (leaf: Leaf): boolean => leaf.param in params
-  const leaf = LEAVES.filter(isGiven).findLast(({ path }) => path === param || param.startsWith(`${path}.`))
+  const { param: refusedPath } = refusal
+  const setLeaves = LEAVES.filter(({ param }) => param in params)
+  const leaf = setLeaves.findLast(({ path }) => path === refusedPath || refusedPath.startsWith(`${path}.`))
   return leaf === undefined ? null : refusal.withParam(leaf.param)
 }
 
-/** The exits as parameters spell them, without a file; null for any other refusal. */
+/** The error for a strategy without an exit, with the parameters that set one; null for any other refusal. */
 function noExitError({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
   const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${parameterList(['stop', 'target', 'trailing'], ', ')}`
@@ -169,14 +162,14 @@ function setAtPath(document: Document, path: string, value: unknown): void {
     document[first] = value
     return
   }
-  const part = document[first] ?? {}
-  if (!isMapping(part)) throw wrong(first, `${first} is not a section of a strategy.`)
-  document[first] = part
-  setAtPath(part, rest.join('.'), value)
+  const below = document[first] ?? {}
+  if (!isMapping(below)) throw wrong(first, `${first} is not a section of a strategy.`)
+  document[first] = below
+  setAtPath(below, rest.join('.'), value)
 }
 
 /** A section of a document; empty if it has none. */
 function sectionOf(document: Document, key: string): Document {
-  const part = document[key]
-  return isMapping(part) ? part : {}
+  const value = document[key]
+  return isMapping(value) ? value : {}
 }

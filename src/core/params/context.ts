@@ -68,14 +68,14 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     }
   }
   const field = readPart(name, () => fieldValue('field', name, fields), ticker.length)
-  let chosenBands: string[] | null = null
+  let bandsInOrder: string[] | null = null
   if (bands !== undefined) {
-    const named = bands.split(',')
+    const writtenBands = bands.split(',')
     const from = text.length - bands.length
-    for (const band of named) readPart(band, () => bandValue('band', band, field), from)
-    chosenBands = field.bands.filter(band => named.includes(band))
+    for (const band of writtenBands) readPart(band, () => bandValue('band', band, field), from)
+    bandsInOrder = field.bands.filter(band => writtenBands.includes(band))
   }
-  return { ticker: readPart(ticker, () => tickerValue('ticker', ticker)), field: field.name, bands: chosenBands }
+  return { ticker: readPart(ticker, () => tickerValue('ticker', ticker)), field: field.name, bands: bandsInOrder }
 }
 
 /** The parameters of `GET /v1/events`. */
@@ -158,17 +158,12 @@ const CONTEXT_PARAMS = ['context_ticker', 'context_field', 'context_band'] as co
 /** Replaces `context` by its three parameters; others stay. Throws InvalidParameter if both forms are used. */
 function splitContextWord({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
   if (context === undefined || context === null) return others
-  refuseBothForms({ context, ...others })
+  const present = CONTEXT_PARAMS.filter(name => others[name] !== undefined)
+  if (present.length > 0)
+    throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${parameterList(present)} out.`)
   const { ticker, field, bands } = parseContext('context', textOf('context', context), fields)
   const parts = { ...others, context_ticker: ticker, context_field: field }
   return bands === null ? parts : { ...parts, context_band: bands }
-}
-
-/** Throws InvalidParameter if `context` and one of its three parameters are both set. */
-function refuseBothForms(params: Written): void {
-  const present = CONTEXT_PARAMS.filter(name => params[name] !== undefined)
-  if (params.context === undefined || present.length === 0) return
-  throw wrong(present[0]!, sentence`${parameter('context')} says it all; leave ${parameterList(present)} out.`)
 }
 
 /** Splits the context of a question that takes one band. Throws InvalidParameter if the text names several. */
@@ -178,9 +173,8 @@ export function splitContextWithOneBand(params: Written, fields: FieldSet = BUIL
   if (!Array.isArray(bands)) return parts
   if (bands.length === 1) return { ...parts, context_band: bands[0] }
   const value = params.context
-  throw wrong('context', `context ${describeValue(value)} names ${bands.length} bands, and this question takes one.`, {
-    value,
-  })
+  const words = `context ${describeValue(value)} names ${bands.length} bands, and this question takes one.`
+  throw wrong('context', words, { value })
 }
 
 interface ReadParts<Bands> {
@@ -200,13 +194,11 @@ function joinParts<Bands>(read: ReadParts<Bands>): { ticker: string; field: stri
 /** The error for an incomplete set of the three parameters. */
 function incompleteContextError(read: ReadParts<unknown>): InvalidParameter {
   const missing = CONTEXT_PARAMS.filter(name => (read[name] ?? null) === null)
-  return wrong(
-    missing[0]!,
-    sentence`${parameterList(CONTEXT_PARAMS)} go together; missing: ${parameterList(missing, ', ')}.`,
-  )
+  const words = sentence`${parameterList(CONTEXT_PARAMS)} go together; missing: ${parameterList(missing, ', ')}.`
+  return wrong(missing[0]!, words)
 }
 
-/** Joins the three parameters of a search into one value; the band may be missing. */
+/** Replaces the three parameters of a search by one value `context`; without them it has none. The band may be missing. */
 export function joinContext<Query extends ReadParts<string> & { context?: unknown }>(
   read: Query,
 ): Omit<Query, (typeof CONTEXT_PARAMS)[number] | 'context'> & { context?: Context } {
@@ -217,7 +209,7 @@ export function joinContext<Query extends ReadParts<string> & { context?: unknow
   return { ...query, context: bands === null ? tickerAndField : { ...tickerAndField, band: bands } }
 }
 
-/** Joins the three parameters of a search into one value. Throws InvalidParameter if the band is missing, too. */
+/** Replaces the three parameters of a search by `context`, too. Throws InvalidParameter if only the band is missing. */
 export function joinContextWithBand<Query extends ReadParts<string> & { context?: unknown }>(read: Query) {
   const { context, ...query } = joinContext(read)
   if (context === undefined) return query
@@ -243,18 +235,19 @@ interface ReadLagged {
  * InvalidParameter for a lag that applies to neither.
  */
 export function readSignalLag({ field, context, when, context_lag: lag }: ReadLagged, fields: FieldSet) {
-  const { contexts, ...conditionsLag } = readCellLag(context === undefined ? [] : [context], lag, [field, when], fields)
-  return { context: contexts[0] ?? null, ...conditionsLag }
+  const contexts = context === undefined ? [] : [context]
+  const { contexts: laggedContexts, ...conditionsLag } = addLag(contexts, lag, [field, when], fields)
+  return { context: laggedContexts[0] ?? null, ...conditionsLag }
 }
 
 export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
 /**
- * The contexts, each with the lag, and the lag of conditions. Throws InvalidParameter if neither uses the lag.
- * @param lag undefined: 0
+ * Adds the lag to contexts. The result also has `lag` if conditions that name tickers are read earlier by it. Throws
+ * InvalidParameter for a lag if there are neither contexts nor such conditions.
  */
-export function readCellLag<One extends object>(
-  contexts: readonly One[],
+export function addLag<OneContext extends object>(
+  contexts: readonly OneContext[],
   lag: number | undefined,
   conditions: readonly (string | null | undefined)[],
   fields: FieldSet,
@@ -264,5 +257,5 @@ export function readCellLag<One extends object>(
   const contextLag = contexts.length === 0 ? 0 : LAG.parse('context_lag', lag ?? 0)
   const laggedContexts = contexts.map(context => ({ ...context, lag: contextLag }))
   const conditionsUseLag = namesTickers && lag !== undefined && lag > 0
-  return { contexts: laggedContexts, ...(conditionsUseLag && { lag }) }
+  return conditionsUseLag ? { contexts: laggedContexts, lag } : { contexts: laggedContexts }
 }

@@ -70,7 +70,6 @@ class FieldsReader {
     this.#sketches = sketches
   }
 
-  /** The specified fields and those of the file. */
   readFieldSet(): FieldSet {
     const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
     const vocabulary: Vocabulary = {
@@ -222,7 +221,6 @@ class FieldsReader {
     return field
   }
 
-  /** A field by an expression and cuts. */
   #makeExpressionField(sketch: Sketch): AnyField {
     const { index, name, bands, entry } = sketch
     const at = [index, 'of']
@@ -242,11 +240,13 @@ class FieldsReader {
     path: readonly string[],
   ): RuledField {
     const hashesOfUsedFields: Record<string, string> = {}
-    for (const { condition } of rules)
-      for (const { field } of condition === null ? [] : subjectsOf(condition)) {
+    for (const { condition } of rules) {
+      if (condition === null) continue
+      for (const { field } of subjectsOf(condition)) {
         const sketch = byName.get(field)
         if (sketch !== undefined) hashesOfUsedFields[field] = this.#makeField(sketch, byName, path).hash!
       }
+    }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
     const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
     return {

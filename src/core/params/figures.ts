@@ -26,16 +26,16 @@ export const MOMENT: Kind<{ day: string; time: number }, string> = {
   takes: 'DATE',
   parse: (param, written) => {
     const text = textOf(param, written)
-    const now = new Date()
-    const today = [now.getFullYear(), now.getMonth(), now.getDate()] as const
-    const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? []
-    const [year, month, date] = parts.map(Number)
-    if (text !== 'today' && parseDay(text) === null)
-      return refuse(param, text, 'today, or a calendar date as YYYY-MM-DD')
-    const time = text === 'today' ? new Date(...today) : new Date(year!, month! - 1, date!)
+    let midnight = new Date()
+    if (text === 'today') midnight.setHours(0, 0, 0, 0)
+    else if (parseDay(text) === null) return refuse(param, text, 'today, or a calendar date as YYYY-MM-DD')
+    else {
+      const [year, month, date] = text.split('-').map(Number)
+      midnight = new Date(year!, month! - 1, date)
+    }
     const padded = (value: number): string => String(value).padStart(2, '0')
-    const day = `${time.getFullYear()}-${padded(time.getMonth() + 1)}-${padded(time.getDate())}`
-    return { day, time: time.getTime() }
+    const day = `${midnight.getFullYear()}-${padded(midnight.getMonth() + 1)}-${padded(midnight.getDate())}`
+    return { day, time: midnight.getTime() }
   },
 }
 
@@ -168,7 +168,6 @@ export interface Pairs {
   least: Readonly<Record<string, number>>
   /** The required numbers. */
   needed: readonly string[]
-  /** The words without a value. */
   words?: readonly string[]
   /** The form in words, for messages. */
   usage: string
@@ -198,10 +197,11 @@ function readPairs(param: string, value: string, { least, needed, words = [], us
   const offence = { param, value, allowed: usage }
   const found: Record<string, number> = {}
   for (const item of value.split(',')) {
-    const [key = '', text, more] = item.split('=')
-    const isShaped = words.includes(key) ? text === undefined : Object.hasOwn(least, key)
-    if (more !== undefined || found[key] !== undefined || !isShaped) throw invalid('not_allowed', offence)
-    found[key] = words.includes(key) ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
+    const [key = '', text, secondText] = item.split('=')
+    const isWord = words.includes(key)
+    const isKnown = isWord ? text === undefined : Object.hasOwn(least, key)
+    if (!isKnown || secondText !== undefined || found[key] !== undefined) throw invalid('not_allowed', offence)
+    found[key] = isWord ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
   }
   const missing = needed.filter(key => found[key] === undefined)
   if (missing.length > 0)

@@ -26,7 +26,6 @@ import {
 
 /** Kinds of values for event questions; those of studies and backtests are in figures.ts. */
 
-/** A kind whose values are written as text. */
 function textKind<Value, Written = string>(
   schema: JsonSchema,
   takes: string,
@@ -109,7 +108,10 @@ export function listSchema(schema: JsonSchema): JsonSchema {
   return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
 }
 
-/** The field whose bands a parameter takes; undefined if it is missing, which is refused elsewhere. */
+/**
+ * The field whose bands a parameter takes: `field`, or for a band of the context `context_field`, as parsed before.
+ * undefined if it is missing, which is refused elsewhere.
+ */
 export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | undefined {
   const [, prefix = ''] = /(?:^|\.)(context_)[^.]*$/.exec(param) ?? []
   return fieldByName(String(earlier[`${prefix}field`]), fields)

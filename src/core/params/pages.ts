@@ -31,7 +31,6 @@ export function parseBars(params: object): BarsQuery {
   return readParams(BARS, params)
 }
 
-/** The most tickers on a watch list. */
 export const MAX_WATCHED = 100
 
 /** The parameters of `GET /v1/watchlist` and of its changes. */

@@ -1,4 +1,4 @@
-import { InvalidParameter, type Mention, suggest, wrong } from '../errors.js'
+import { didYouMean, InvalidParameter, type Mention, suggest, wrong } from '../errors.js'
 import { isMapping } from './arguments.js'
 import { DEFAULT_SCOPE, type Kind, plainText, readParams, type Scope, type Table, type Written } from './row.js'
 
@@ -75,13 +75,9 @@ class PartsReader {
     const [word = ''] = part.trim().split(/\s/)
     const [near] = suggest(word, Object.keys(this.#words))
     const suggestions = near === undefined || near === word ? [] : [text.replace(word, near)]
-    const meant = suggestions.length > 0 ? ` Did you mean "${suggestions[0]}"?` : ''
     const allowed = this.#allowed
-    return wrong(param, `${param} "${text}" is not ${allowed}, each once.${meant}`, {
-      value: text,
-      allowed,
-      suggestions,
-    })
+    const message = `${param} "${text}" is not ${allowed}, each once.${didYouMean(suggestions)}`
+    return wrong(param, message, { value: text, allowed, suggestions })
   }
 
   /** Throws InvalidParameter, which names the part by its word, if the value of a part cannot be read. */

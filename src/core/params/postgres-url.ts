@@ -26,7 +26,6 @@ export type Setting = keyof typeof SETTINGS
 export type Settings = Partial<Record<Setting, string>>
 
 export const isSetting = (name: string): name is Setting => Object.hasOwn(SETTINGS, name)
-/** Settings allowed in the query string of a URL. */
 export const URL_SETTINGS = Object.keys(SETTINGS).filter(name => name !== 'password')
 
 /** A sign of user and password before one of user and host. A password may have more signs to escape. */
@@ -76,11 +75,6 @@ export function settingsIn(param: string, text: string): Settings {
       'names several hosts; give the one address behind which the primary is found, such as a proxy',
     )
   return settings
-}
-
-/** Throws InvalidParameter for a URL that cannot be used, or not without showing a password. */
-export function checkPostgresUrl(param: string, text: string): void {
-  settingsIn(param, text.trim())
 }
 
 function passwordError(param: string): InvalidParameter {

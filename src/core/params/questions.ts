@@ -82,16 +82,12 @@ export const OVERSOLD = {
     { ...wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), example: 'stock' },
     'all',
     'only stock, crypto or etf',
-    {
-      part: 'filter class',
-    },
+    { part: 'filter class' },
   ),
   sector: optional(
     { ...TEXT, name: 'Sector', example: 'Energy' },
     'only tickers of this sector; case does not matter',
-    {
-      part: 'filter sector',
-    },
+    { part: 'filter sector' },
   ),
   market_cap_tier: optional(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`, { part: 'filter size' }),
   min_market_cap_tier: optional(SIZE, 'only tickers of this size or larger', { part: 'filter min size' }),
@@ -284,19 +280,14 @@ export function parsePoolEvents(written: object, table: EventsTable, fields: Fie
 
 /** Parses a search for every change of a field or a condition. */
 export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
-  return parsePool(
-    conditionAsField(objectOf('params', written), 'transitions count every change of a field', fields),
-    fields,
-  )
+  const params = conditionAsField(objectOf('params', written), 'transitions count every change of a field', fields)
+  return parsePool(params, fields)
 }
 
 /** Parses a question about one bar. Throws InvalidParameter for the first fault. */
 export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
-  const written = conditionAsField(
-    objectOf('params', params),
-    'a bar is explained of a field or of a condition',
-    fields,
-  )
+  const why = 'a bar is explained of a field or of a condition'
+  const written = conditionAsField(objectOf('params', params), why, fields)
   return readLag(readParams(EXPLAIN, written, fields), fields)
 }
 
@@ -359,11 +350,9 @@ function decodePart(text: string, param: string | null): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    const whose = param === null ? 'a parameter name' : `the value of ${quoted(param)}`
-    throw wrong(param ?? text, `${whose}, ${quoted(text)}, is not UTF-8 in percent-encoding.`, {
-      value: text,
-      allowed: 'UTF-8 in percent-encoding',
-    })
+    const part = param === null ? 'a parameter name' : `the value of ${quoted(param)}`
+    const allowed = 'UTF-8 in percent-encoding'
+    throw wrong(param ?? text, `${part}, ${quoted(text)}, is not ${allowed}.`, { value: text, allowed })
   }
 }
 

@@ -88,7 +88,6 @@ export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: Hel
   return { kind, help, about: asSentence(help), required: true, ...helpOptions }
 }
 
-/** A parameter with a default value. */
 export function withDefault<V, W>(
   kind: Kind<V, W>,
   fallback: NoInfer<V>,
@@ -160,17 +159,15 @@ export function definedParams(params: object, allowed: readonly string[]): Recor
   return Object.fromEntries(entries)
 }
 
-/** The parameters whose names are in a table. */
 export function paramsInTable(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
-/** The parameters whose names are not in a table. */
 export function paramsNotInTable(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => !(name in table)))
 }
 
-/** The value in the form that its kind parses: a list, or text for a number. undefined means any value. */
+/** The value in the form that its kind parses: a list, or text for a number. undefined: any value (the word `all`). */
 export function valueForKind(
   param: string,
   { takes, several, object, toDocumentForm }: Kind<unknown, unknown>,
@@ -182,7 +179,8 @@ export function valueForKind(
     const meansAny = several === 'all' && items.length === 1 && items[0] === 'all'
     return meansAny ? undefined : items
   }
-  if (takes === '' || object) return value
+  const isFlag = takes === ''
+  if (isFlag || object) return value
   const text = plainText(param, value)
   return toDocumentForm === undefined ? text : toDocumentForm(param, text, scope)
 }
@@ -250,19 +248,22 @@ export function choiceOption(flags: string, help: string, values: readonly strin
 /** An example of a value for an option; null if none is known. */
 export function exampleOf([flags, help, , , words = [], parameter]: OptionSpec): string | null {
   const [, name] = /--([\w-]+)/.exec(flags)!
-  // The help of an option that writes a file lists the endings.
-  const [ending] = /(?<=[ :])\.[a-z]+\b/.exec(flags.includes('<FILE>') ? help : '') ?? []
-  if (ending !== undefined) return name! + ending
+  if (flags.includes('<FILE>')) {
+    // The help of an option that writes a file lists the endings, such as ` .csv`.
+    const ending = /(?<=[ :])\.[a-z]+\b/.exec(help)
+    if (ending !== null) return name! + ending[0]
+  }
   if (parameter === undefined) return words[0] ?? null
   const { kind, fallback } = parameter
   const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
   return kind.example ?? (isPlain ? String(fallback) : exampleInSchema(kind.schema))
 }
 
-/** A value that a schema allows. */
+/** A value that a schema allows; null if the schema shows none. */
 function exampleInSchema({ enum: words, examples, anyOf, minimum, format }: JsonSchema): string | null {
   if (format === 'date') return '2017-01-03'
-  for (const list of [words, examples]) if (Array.isArray(list)) return String(list[0])
+  const values = words ?? examples
+  if (Array.isArray(values)) return String(values[0])
   if (typeof minimum === 'number') return String(Math.max(minimum, 1))
   return Array.isArray(anyOf) ? exampleInSchema(anyOf[0] as JsonSchema) : null
 }
@@ -273,7 +274,7 @@ function wordsInSchema({ enum: words, anyOf }: JsonSchema): readonly string[] {
   return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsInSchema(schema)) : []
 }
 
-/** A part of a document: a mapping of values, or of parts in it. */
+/** A part of a document, such as `exit` of a strategy: a mapping of values, or of parts in it. */
 export interface Section<Rows = Nodes, Parsed = unknown> {
   readonly rows: Rows
   /** null if a file does not have it. */
@@ -315,7 +316,7 @@ export function setBy<Name extends string, P extends Parameter>(param: Name, row
   return { ...row, param }
 }
 
-/** A part that may be missing, and that a parameter sets as a whole. */
+/** Makes of a part of a document one that may be missing, and that a parameter sets in one text. */
 export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
   row: Parameter<unknown, Written>,
@@ -326,7 +327,7 @@ export function sectionSetBy<Name extends string, Rows extends Nodes, Parsed, Wr
 
 type Spelled<Written> = Pick<Parameter<unknown, Written>, 'kind' | 'help' | 'about' | 'under'>
 
-/** Adds its parameter to a part, which that sets as one text. A file has the part as a text or as a mapping. */
+/** Adds to a part of a document the parameter that sets it in one text. A file may have that text or a mapping. */
 export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Written extends Text>(
   param: Name,
   { kind, help, about, under }: Parameter<unknown, Written>,
@@ -335,16 +336,12 @@ export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Writt
   return { help, about, ...(under !== undefined && { under }), ...part, kind, param }
 }
 
-/**
- * The JSON Schema of a document.
- * @param needed the required parts
- * @param either keys; at least one of them is required
- */
+/** The JSON Schema of a document. @param needed the required parts @param either one of these keys is required */
 export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
+  const isNeeded = (key: string, node: Node): boolean =>
+    isSection(node) ? needed.includes(key) : node.required === true && !either.includes(key)
   const entries = Object.entries(rows)
-  const isNeeded = ([key, node]: [string, Node]): boolean =>
-    'rows' in node ? needed.includes(key) : node.required === true && !either.includes(key)
-  const required = entries.filter(isNeeded).map(([key]) => key)
+  const required = entries.filter(([key, node]) => isNeeded(key, node)).map(([key]) => key)
   const properties = Object.fromEntries(entries.map(([key, node]) => [key, schemaOfNode(node)]))
   const schema: Record<string, unknown> = { type: 'object', properties }
   if (required.length > 0) schema.required = required
@@ -353,9 +350,13 @@ export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: re
   return schema
 }
 
+export function isSection(node: Node): node is Section & Partial<Named<string>> {
+  return 'rows' in node
+}
+
 /** The JSON Schema of a value or a part of a document. */
 function schemaOfNode(node: Node): JsonSchema {
-  if (!('rows' in node)) {
+  if (!isSection(node)) {
     const { kind, about, fallback, required } = node
     const schema = { description: about, ...kind.schema }
     if (fallback !== undefined && fallback !== null) return { ...schema, default: fallback }

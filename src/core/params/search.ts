@@ -81,7 +81,6 @@ const COLUMN: Kind<SearchColumn, string> = {
 }
 
 const MAX_FILTERS = 20
-/** The most values of a filter. */
 export const MAX_VALUES = 100
 const FILTER_FORM = 'a JSON array of objects with field, op and value'
 
@@ -103,29 +102,27 @@ const FILTERS: Kind<readonly SearchFilter[], string | readonly object[]> = {
   },
 }
 
-/** One filter of a search, checked: known keys, a column, an operator that fits its type, and values. */
+/** One filter of a search. Throws InvalidParameter for unknown keys, and for an operator or values that do not fit. */
 function readFilter(param: string, written: unknown): SearchFilter {
   if (!isMapping(written)) return refuse(param, JSON.stringify(written), FILTER_FORM)
-  const { field: name, op, value, ...more } = written
-  const [unknown] = Object.keys(more)
-  if (unknown !== undefined)
-    throw invalid('unknown', { param: unknown, allowed: ['field', 'op', 'value'], suggestions: [] })
+  const { field: name, op, value, ...others } = written
+  const [unknownKey] = Object.keys(others)
+  if (unknownKey !== undefined)
+    throw invalid('unknown', { param: unknownKey, allowed: ['field', 'op', 'value'], suggestions: [] })
   const column = columnOf(param, typeof name === 'string' ? name : '')
   const operator = wordValue(param, typeof op === 'string' ? op : '', OPERATORS)
   const isNumber = OWN_COLUMNS[column.name]?.type === 'numeric'
-  if (!isNumber && NUMERIC_OPERATORS.has(operator))
-    throw new InvalidParameter(`${quoted(operator)} compares numbers, and ${column.name} is text.`, {
-      param,
-      value: operator,
-      allowed: ['eq', 'neq', 'in'],
-    })
+  if (!isNumber && NUMERIC_OPERATORS.has(operator)) {
+    const words = `${quoted(operator)} compares numbers, and ${column.name} is text.`
+    throw new InvalidParameter(words, { param, value: operator, allowed: ['eq', 'neq', 'in'] })
+  }
   const list = operator === 'in' ? value : [value]
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_VALUES)
     return refuse(param, JSON.stringify(value), `a list of 1 to ${MAX_VALUES} values for ${quoted('in')}`)
   return {
     ...column,
     op: operator,
-    values: list.map(one => (isNumber ? readNumber(param, one) : readWord(param, column, one))),
+    values: list.map(item => (isNumber ? readNumber(param, item) : readWord(param, column, item))),
   }
 }
 
@@ -168,9 +165,9 @@ export function parseSearch(params: object): SearchQuery {
   const { filters = [], fields, sort_by: sort, sort_direction, ...read } = readParams(SEARCH, params)
   const order = sort_direction ?? (sort === undefined ? 'asc' : 'desc')
   const all = fields?.includes('*') ?? false
-  const names = fields === undefined || all ? undefined : [...new Set(['ticker', ...fields])]
   const query: SearchQuery = { ...read, filters, order, all }
   if (sort !== undefined) query.sort = sort
-  if (names !== undefined) query.columns = names.map(name => columnOf('fields', name))
-  return query
+  if (fields === undefined || all) return query
+  const names = new Set(['ticker', ...fields])
+  return { ...query, columns: Array.from(names, name => columnOf('fields', name)) }
 }

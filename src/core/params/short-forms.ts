@@ -1,9 +1,9 @@
-import { InvalidParameter, sentence, wrong } from '../errors.js'
+import { didYouMean, InvalidParameter, sentence, wrong } from '../errors.js'
 import { percent } from '../numbers.js'
 import { isMapping } from './arguments.js'
 import { numberOf, shareOf } from './figures.js'
 import { CONDITION, CONDITION_BANDS } from './kinds.js'
-import { DEFAULT_SCOPE, type JsonSchema, type Kind, plainText, type Scope, type Text, type Written } from './row.js'
+import { DEFAULT_SCOPE, type Kind, plainText, type Scope, type Text, type Written } from './row.js'
 import { refuse, textOf } from './values.js'
 
 /** Costs, sizes and exits as one text each, the same on a command line, in a program and in a strategy file. */
@@ -16,7 +16,6 @@ export const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 
 /** A text that is read as a mapping of keys. */
 interface TextForm extends Kind<Written, Text> {
-  readonly schema: JsonSchema
   toDocumentForm(param: string, text: string): Written
 }
 
@@ -142,6 +141,7 @@ export const EXITS: Kind<RuleExits, string | readonly string[]> = {
   parse: (param, written, scope = DEFAULT_SCOPE) => {
     const found: { leave: boolean; on: RuleExits['on']; when?: string } = { leave: false, on: null }
     for (const item of [written].flat()) {
+      // YAML has true and false, the bands of a condition, as booleans.
       const text = typeof item === 'boolean' ? String(item) : textOf(param, item)
       if (text.trim() === 'leave') found.leave = true
       else if (looksLikeBands(text, scope)) {
@@ -172,16 +172,15 @@ function readBandsOfEntry(param: string, text: string, scope: Scope): RuleExits[
     const allowed = `leave, a band of ${scope.earlier.field}, or a condition such as rsi_zone = neutral`
     const meant = [...suggestions]
     if (/^leav/.test(String(value))) meant.push('leave')
-    const question = meant.length > 0 ? ` Did you mean "${meant[0]}"?` : ''
-    throw wrong(param, `${param} "${value}" is not ${allowed}.${question}`, { value, allowed, suggestions: meant })
+    const message = `${param} "${value}" is not ${allowed}.${didYouMean(meant.slice(0, 1))}`
+    throw wrong(param, message, { value, allowed, suggestions: meant })
   }
 }
 
 /** The error for a second rule of the same kind. */
 function secondRuleError(param: string, text: string): InvalidParameter {
-  return wrong(param, sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`, {
-    value: text,
-  })
+  const words = sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`
+  return wrong(param, words, { value: text })
 }
 
 /** The exit rules as a file has them; undefined if there are none. @param entered the field of the entry */

@@ -26,7 +26,7 @@ import { parseDay } from '../model/day.js'
 import { percent } from '../numbers.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { contextForFile } from './context.js'
-import type { Nodes, Section } from './row.js'
+import { isSection, type Nodes, type Section } from './row.js'
 import { costsText, exitTexts, sizeText } from './short-forms.js'
 import { exceededBound } from './small-text.js'
 import { completeStrategy, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
@@ -46,16 +46,12 @@ export function parseStrategyDocument(
       return work()
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter) || placeOf === undefined) throw refusal
-      const { value, line, column, allowed, suggestions = [] } = refusal.offence
+      const { value, line, column } = refusal.offence
       const path = refusal.param.split('.')
       // A fault in a condition is marked at its own word.
-      const isWithin = inText !== undefined && line !== undefined && column !== undefined
-      const place = isWithin ? inText(path)(line, column) : placeOf(path, part, value)
-      // The list of valid values already contains the nearest one.
-      const meant = refusal.fault === 'not_allowed' && typeof allowed === 'string' ? didYouMean(suggestions) : ''
-      throw new BadData(place, meant === '' ? refusal.message.replace(/\.$/, '') : refusal.message + meant, {
-        cause: refusal,
-      })
+      const isWithinText = inText !== undefined && line !== undefined && column !== undefined
+      const place = isWithinText ? inText(path)(line, column) : placeOf(path, part, value)
+      throw new BadData(place, messageAtPlace(refusal), { cause: refusal })
     }
   }
   // Misspelt keys are reported first: the intended key would be reported as missing.
@@ -68,6 +64,14 @@ export function parseStrategyDocument(
     refuseUselessLag(strategy, fields)
     return strategy
   })
+}
+
+/** The message of a refusal after a position in a file: without its full stop, or with the nearest valid values. */
+function messageAtPlace({ fault, message, offence }: InvalidParameter): string {
+  const { allowed, suggestions = [] } = offence
+  // A list of valid values already contains the nearest ones.
+  const meant = fault === 'not_allowed' && typeof allowed === 'string' ? didYouMean(suggestions) : ''
+  return meant === '' ? message.replace(/\.$/, '') : message + meant
 }
 
 interface DocumentOptions {
@@ -109,7 +113,7 @@ export function strategyDocument(strategy: Strategy, { ofAllTickers = false }: D
 function refuseUnknownKeys({ rows }: Section<Nodes>, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows))
-    if ('rows' in node) refuseUnknownKeys(node, value[key], [...path, key])
+    if (isSection(node)) refuseUnknownKeys(node, value[key], [...path, key])
   const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
   if (unknown !== undefined) throw unknownKeyError([...path, unknown], Object.keys(rows))
 }
@@ -118,7 +122,7 @@ function refuseUnknownKeys({ rows }: Section<Nodes>, value: unknown, path: reado
 interface PartLocation {
   /** The path of the part, such as `exit.on`; empty for the whole document. */
   at: string
-  /** The field of the entry, which an exit's bands use unless it names another. */
+  /** The field of the entry, whose bands an exit may name; empty until the entry is read. */
   field: string
   fields: FieldSet
 }
@@ -126,24 +130,24 @@ interface PartLocation {
 /** Reads a part of the file, with the parts in it: converted keys, then each value or its default, then `finish`. */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, finish } = part
-  const scope = { fields, earlier: { field } }
   const isText = typeof value === 'string' || typeof value === 'number'
-  const mapping =
-    isText && kind?.toDocumentForm !== undefined ? kind.toDocumentForm(at, String(value), scope) : (value ?? {})
+  let mapping: unknown = value ?? {}
+  if (isText && kind?.toDocumentForm !== undefined)
+    mapping = kind.toDocumentForm(at, String(value), { fields, earlier: { field } })
   if (!isMapping(mapping) || (at === '' && value == null)) throw notAMappingError(at, value, Object.keys(rows))
   const written = part.convertKeys?.(mapping, at, fields) ?? mapping
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const path = at === '' ? key : `${at}.${key}`
-    const entered = field || entryField(read)
-    if (!('rows' in node)) {
+    const fieldOfEntry = field || entryField(read)
+    if (!isSection(node)) {
       // Without absent values, so that the field of the entry applies.
-      const earlier = { field: entered, ...withoutNulls(read) }
+      const earlier = { field: fieldOfEntry, ...withoutNulls(read) }
       const usesDefault = written[key] == null && !node.required
       const parsed = usesDefault ? node.fallback : node.kind.parse(path, written[key], { fields, earlier })
       if (parsed !== undefined) read[key] = parsed
     } else if (node.optional && written[key] == null) read[key] = null
-    else read[key] = readPart(node, written[key], { at: path, field: entered, fields })
+    else read[key] = readPart(node, written[key], { at: path, field: fieldOfEntry, fields })
   }
   return finish === undefined ? read : finish(read, at, field)
 }
@@ -170,13 +174,10 @@ function unknownKeyError(path: readonly string[], allowed: readonly string[]): I
   const param = path.join('.')
   const above = path.slice(0, -1).join('.')
   const suggestions = suggest(key, allowed)
-  if (suggestions.length === 0 && LATER_OUTCOMES.test(key.toLowerCase()))
-    return wrong(
-      param,
-      `${param} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a ` +
-        'rule on them would look ahead.',
-      { allowed },
-    )
+  if (suggestions.length === 0 && LATER_OUTCOMES.test(key.toLowerCase())) {
+    const why = 'how long a band lasts and what follows it are not known when the event happens'
+    return wrong(param, `${param} cannot be a rule: ${why}, so a rule on them would look ahead.`, { allowed })
+  }
   const message = `there is no key ${quoted(key)} in ${above || 'a strategy'}.${didYouMean(suggestions)}`
   return wrong(param, `${message} It may have ${allowed.join(', ')}.`, { allowed, suggestions })
 }
@@ -331,8 +332,10 @@ function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 
   const parent = document.getIn(above, true)
   const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === last) : undefined
   const value = document.getIn(path, true)
-  const found = part === 'key' ? [pair?.key, value] : [value, pair?.key]
-  return found.find(isNode) ?? (path.length === 0 ? null : nodeAt(document, above, 'value'))
+  const candidates = part === 'key' ? [pair?.key, value] : [value, pair?.key]
+  const node = candidates.find(isNode)
+  if (node !== undefined) return node
+  return path.length === 0 ? null : nodeAt(document, above, 'value')
 }
 
 /** The node of an item of a list; the node itself if it is no list, or lacks the item. */

@@ -5,6 +5,7 @@ import { DATE, DISTANCE, type Distance, FLAG, listKind, numberOf, RATE } from '.
 import { CONDITION_BANDS, FIELD_OR_CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './questions.js'
 import {
+  isSection,
   type JsonSchema,
   type Kind,
   type Named,
@@ -74,11 +75,9 @@ const HOLD: Kind<number, Texts> = {
     if (!Array.isArray(value) || value.length === 1) return integerValue(param, [value].flat()[0], 1, MAX_HOLD)
     const allowed = `an integer from 1 to ${MAX_HOLD}`
     const advice = sentence`several to choose from are given separately, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
-    throw wrong(
-      param,
-      sentence`${parameter(param)} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`,
-      { value, allowed },
-    )
+    const list = `[${value.join(', ')}]`
+    const words = sentence`${parameter(param)} ${list} is a list, and a file says one: ${allowed}; ${advice}.`
+    throw wrong(param, words, { value, allowed })
   },
 }
 
@@ -229,10 +228,8 @@ const PORTFOLIO = {
 /** Throws InvalidParameter if two parameters order equal signals. */
 function refuseTwoOrders(portfolio: Values<typeof PORTFOLIO>, at: string): Values<typeof PORTFOLIO> {
   if (!portfolio.shuffle || portfolio.order === undefined) return portfolio
-  throw wrong(
-    `${at}.order`,
-    sentence`${parameter('order', portfolio.order)} and ${parameter('shuffle')} exclude each other; leave one of them out.`,
-  )
+  const both = sentence`${parameter('order', portfolio.order)} and ${parameter('shuffle')}`
+  throw wrong(`${at}.order`, sentence`${both} exclude each other; leave one of them out.`)
 }
 
 /** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
@@ -306,11 +303,11 @@ export function defaultMaxPositions({ tickers, overlap }: Pick<Strategy, 'ticker
   return overlap === 'allow' ? MAX_POSITIONS : Math.min(MAX_POSITIONS, tickers.length)
 }
 
-/** A strategy with its number of positions. A lag of 0 is left out. */
+/** The strategy of a draft: a missing number of positions gets its default, and a lag of 0 is left out. */
 export function completeStrategy(draft: Draft): Strategy {
   const max_positions = draft.portfolio.max_positions ?? defaultMaxPositions(draft)
-  const { lag, ...unlagged } = draft
-  return { ...(lag === 0 ? unlagged : draft), portfolio: { ...draft.portfolio, max_positions } }
+  const { lag, ...withoutLag } = draft
+  return { ...(lag === 0 ? withoutLag : draft), portfolio: { ...draft.portfolio, max_positions } }
 }
 
 /** The conditions and fields of a strategy: only these can read another ticker. */
@@ -393,11 +390,8 @@ export function readCandidates(
 ): Strategy[] {
   if (split !== null || walk_forward !== null) return holds.map(read)
   const value = holds.join(',')
-  throw wrong(
-    'hold',
-    sentence`${parameter('hold')} ${quoted(value)} names candidates. To compare them give ${parameter('vary', `hold=${value}`)}; to choose one of them give ${ONE_TO_CHOOSE_ON}.`,
-    { value },
-  )
+  const advice = sentence`To compare them give ${parameter('vary', `hold=${value}`)}; to choose one of them give ${ONE_TO_CHOOSE_ON}.`
+  throw wrong('hold', sentence`${parameter('hold')} ${quoted(value)} names candidates. ${advice}`, { value })
 }
 
 /**
@@ -411,14 +405,14 @@ export type BacktestParams = NamedParams &
     tickers?: readonly string[]
   }
 
-/** A value of a strategy, its parameter and its path in a file. */
+/** A value or a part of a strategy that a parameter sets, and its path in a file, such as `exit.hold`. */
 export interface Leaf {
   param: string
   path: string
   node: Node
 }
 
-/** Every value and part that a parameter gives, in the order of a file. */
+/** In the order of a file. */
 export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
 
 /** Every node, at any depth, that a parameter sets, with its dotted path. @param prefix the path of the rows, with a dot */
@@ -426,8 +420,7 @@ function leavesIn(rows: Nodes, prefix: string): Leaf[] {
   return Object.entries(rows).flatMap(([key, node]) => {
     const path = `${prefix}${key}`
     const leaves = node.param === undefined ? [] : [{ param: node.param, path, node }]
-    if ('rows' in node) leaves.push(...leavesIn(node.rows, `${path}.`))
-    return leaves
+    return isSection(node) ? [...leaves, ...leavesIn(node.rows, `${path}.`)] : leaves
   })
 }
 

@@ -1,10 +1,10 @@
 import { invalid, parameterList, sentence, wrong } from '../errors.js'
-import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { objectOf, tickersOf, withoutNulls } from './arguments.js'
-import { CONTEXT_PART, readCellLag, readSignalLag, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
+import { addLag, CONTEXT_PART, readSignalLag, SIGNALS_CONTEXT, SWEEP_CONTEXT } from './context.js'
 import { DATE, FLAG, LARGEST_SEED, listKind, pairsOf, SOME_FIELDS } from './figures.js'
 import { BANDS, CONDITION, CONDITION_BANDS, FIELD, FIELD_OR_CONDITION, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './questions.js'
@@ -203,7 +203,6 @@ export const STUDY = { ...STUDIED, ...MEASURES } as const satisfies Table
 /** An event study as people write it: `bands study`, and `study()` of the library. */
 export type StudyParams = FieldOrCondition<ParamsOf<typeof STUDY>> & { tickers: readonly string[] }
 
-/** The parsed query of an event study. */
 export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abnormal'> {
   /** At least one. */
   tickers: readonly string[]
@@ -379,18 +378,18 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuer
   const written = withoutNulls(params)
   refuseMoreThanOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
-  const cells = selectFieldsAndBands(read, 'field' in written, known)
+  const selected = selectFieldsAndBands(read, 'field' in written, known)
   return {
-    ...cells,
+    ...selected,
     tickers: readTickers(tickers),
     horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
-    ...readCellLag(context, lag, [...cells.fields, read.when], known),
+    ...addLag(context, lag, [...selected.fields, read.when], known),
   }
 }
 
 /**
- * A sweep's query with the fields and bands of its combinations. A condition without named fields is itself the field.
- * @param isFieldNamed whether fields are named: `all` also counts
+ * A sweep's query with the fields and bands of its combinations; `bands` is absent if none is named. A condition
+ * without named fields is itself the field. @param isFieldNamed whether fields are named: `all` also counts
  */
 function selectFieldsAndBands<Others>(
   { field: fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'field' | 'band' | 'when'>,
@@ -401,16 +400,14 @@ function selectFieldsAndBands<Others>(
     const field = conditionValue('when', when, known)
     return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
   }
-  const isChosen = ({ name, needs }: AnyField): boolean => {
-    if (fields !== null) return fields.includes(name)
-    return isFieldNamed || needs === 'bars'
-  }
-  const chosenFields = known.all.filter(isChosen)
-  const condition = when === undefined ? {} : { when }
-  if (band === undefined) return { ...read, ...condition, fields: chosenFields.map(field => field.name) }
-  const bands = bandsValue('band', band, chosenFields)
-  const fieldsWithBands = chosenFields.filter(field => field.bands.some(name => band.includes(name)))
-  return { ...read, ...condition, bands, fields: fieldsWithBands.map(field => field.name) }
+  let selectedFields = known.all
+  if (fields !== null) selectedFields = known.all.filter(({ name }) => fields.includes(name))
+  else if (!isFieldNamed) selectedFields = known.all.filter(({ needs }) => needs === 'bars')
+  const query = when === undefined ? read : { ...read, when }
+  if (band === undefined) return { ...query, fields: selectedFields.map(field => field.name) }
+  const bands = bandsValue('band', band, selectedFields)
+  const fieldsWithBands = selectedFields.filter(field => field.bands.some(name => band.includes(name)))
+  return { ...query, bands, fields: fieldsWithBands.map(field => field.name) }
 }
 
 /** Throws InvalidParameter if more than one of some parameters is set: each would answer the same question differently. */

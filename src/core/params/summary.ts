@@ -48,25 +48,21 @@ export function namesKind(
     object: true,
     parse: (param, written) => {
       const names = readList(param, written)
-      const value = names.find(one => !allowed.includes(one))
+      const value = names.find(item => !allowed.includes(item))
       if (value === undefined) return [...new Set(names)]
       const suggestions = suggest(value, allowed)
-      throw new InvalidParameter(
-        `${param} has no ${quoted(value)}; it has ${allowed.filter(one => !one.includes('.')).join(', ')}.`,
-        { param, value, allowed, suggestions },
-        {},
-        'not_allowed',
-      )
+      const undotted = allowed.filter(item => !item.includes('.'))
+      const words = `${param} has no ${quoted(value)}; it has ${undotted.join(', ')}.`
+      throw new InvalidParameter(words, { param, value, allowed, suggestions }, {}, 'not_allowed')
     },
   }
 }
 
 /** The names in a list, in JSON, or in a text with commas. Throws InvalidParameter without any. */
 function readList(param: string, written: unknown): string[] {
-  const words = 'a JSON array of names, or names with commas between'
   const list = typeof written === 'string' ? parseList(written) : written
-  if (!Array.isArray(list) || list.length === 0 || !list.every(one => typeof one === 'string'))
-    return refuse(param, written, words)
+  if (!Array.isArray(list) || list.length === 0 || !list.every(item => typeof item === 'string'))
+    return refuse(param, written, 'a JSON array of names, or names with commas between')
   return list
 }
 

@@ -13,7 +13,7 @@ import { type ConditionField, conditionField, isCondition } from '../language/as
 import { fieldsWithBand, likelyFields } from '../language/condition.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
-import { checkPostgresUrl, isPostgresUrl } from './postgres-url.js'
+import { isPostgresUrl, settingsIn } from './postgres-url.js'
 
 /** Parsers of values. Every refusal names the parameter, the value, the valid forms and the nearest one. */
 
@@ -81,13 +81,8 @@ function refuseNumber(param: string, value: unknown, allowed: string, least: num
   const [, digits] = typeof value === 'string' ? (SUPERFLUOUS_UNIT.exec(value) ?? []) : []
   const number = digits === undefined ? null : readInteger(digits.replace(/\D/g, ''), least, most)
   if (number === null) return refuse(param, value, allowed)
-  const suggestions = [String(number)]
-  throw new InvalidParameter(
-    sentence`${parameter(param)} ${describeValue(value)} is not ${allowed}: write only ${number}.`,
-    { param, value, allowed, suggestions },
-    {},
-    'not_allowed',
-  )
+  const words = sentence`${parameter(param)} ${describeValue(value)} is not ${allowed}: write only ${number}.`
+  throw new InvalidParameter(words, { param, value, allowed, suggestions: [String(number)] }, {}, 'not_allowed')
 }
 
 /** A number of rows; Infinity for `all`. */
@@ -135,7 +130,8 @@ export function fileValue(param: string, value: unknown): string {
 export function accountsValue(param: string, value: unknown): string {
   const text = textOf(param, value)
   if (!isPostgresUrl(text)) return fileValue(param, text)
-  checkPostgresUrl(param, text)
+  // Throws for a URL that cannot be used, or not without showing a password.
+  settingsIn(param, text.trim())
   return text.trim()
 }
 

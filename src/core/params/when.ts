@@ -61,7 +61,7 @@ export function entryWithField(written: Written, at: string, fields: FieldSet): 
   return { ...others, field: conditionName(when, fields, `${at}.when`), bands: bands ?? [TRUTHS[TRUE]] }
 }
 
-/** The entry in its best written form: a condition instead of a field gets its own key. */
+/** A strategy's entry as a file has it: a condition in place of a field moves to the key `when`. */
 export function entryForFile<Entry extends { field: string; bands: readonly string[] | null; when?: string }>(
   entry: Entry,
 ): object {
@@ -75,7 +75,6 @@ function conditionName(when: unknown, fields: FieldSet, param = 'when'): string 
   return conditionValue(param, textOf(param, when), fields).name
 }
 
-/** The parsed parts of a question that may hold conditions. */
 export interface ReadWhen {
   field: string
   when?: string

@@ -117,7 +117,7 @@ function factsKnownOn(facts: Facts, basis: SplitBasis, day: Day, last: Day): Fac
 
 /** Divides the values per share by the splits after `last` that the bars are adjusted for. */
 function divideByLaterSplits(report: Report, basis: SplitBasis, last: Day): Report {
-  const laterSplits = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
+  const laterSplits = basis.splitsDividing(report, last).filter(({ ex_date }) => ex_date > last)
   const divide = (figure: number | null): number | null =>
     figure === null ? null : laterSplits.reduce((value, { ratio }) => value / ratio, figure)
   return { ...report, eps: divide(report.eps), book_value_ps: divide(report.book_value_ps) }
