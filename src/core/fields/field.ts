@@ -58,7 +58,7 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 
 /**
  * The zone of each value from bar `from` on: the number of ascending cuts that it reaches. UNDEFINED before, and for NaN.
- * @param scaleOf the size of a cut, or of all cuts: a value short of a cut by a rounding error of that size reaches it
+ * @param scaleOf the size of a cut, or of all cuts: the tolerance for rounding errors grows with it
  */
 export function zonesByBar(
   values: Float64Array,
