@@ -1,4 +1,4 @@
-import { count, percent, probability, returnText, shareRange, shareText, numberText } from '../../core/numbers.js'
+import { count, numberText, percent, probability, returnText, shareRange, shareText } from '../../core/numbers.js'
 import type { SignalChoice } from '../../core/params/figures.js'
 import type { Backtest, Interval, MonteCarlo } from '../../research/backtest/result.js'
 import { independentTrades } from '../../research/backtest/verdict.js'

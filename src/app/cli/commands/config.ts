@@ -270,7 +270,8 @@ const login: Command = {
     const limit = credits?.day?.limit ?? null
     const remaining = credits?.day?.remaining ?? null
     const tierText = tier === null ? '' : `, tier ${tier}`
-    const creditsText = remaining === null ? '' : `, ${numberText(remaining)} of ${numberText(limit ?? 0)} credits left today`
+    const creditsText =
+      remaining === null ? '' : `, ${numberText(remaining)} of ${numberText(limit ?? 0)} credits left today`
     const document = { schema: 'bands.login/1', ...savedLogin, credits }
     const row = { schema: document.schema, ...savedLogin, credits_limit: limit, credits_remaining: remaining }
     const notes = [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]
