@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -113,6 +122,17 @@ describe('a first import', () => {
     await expect(refused).rejects.toThrow(`another program has made ${db} meanwhile`)
     expect(readFileSync(db, 'utf8')).toBe('another')
     expect(readdirSync(folder).sort()).toEqual(['bands.db', 'bands.db-writer'])
+  })
+
+  it('replaces no link to a file that does not exist, and names that file', async () => {
+    const folder = temporaryFolder()
+    const db = join(folder, 'bands.db')
+    symlinkSync('missing/data.db', db)
+    const refused = put(db, MANY)
+    await expect(refused).rejects.toThrow(StorageError)
+    await expect(refused).rejects.toThrow(`it is a link to ${join(folder, 'missing/data.db')}, where no file is`)
+    expect(readlinkSync(db)).toBe('missing/data.db')
+    expect(readdirSync(folder).sort()).toEqual(['bands.db'])
   })
 
   it('through a linked folder has the lock of the same file by its other name', async () => {

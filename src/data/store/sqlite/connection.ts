@@ -17,7 +17,7 @@ import type { Options, Statement } from 'better-sqlite3'
 import { builtPath } from '../../../core/built.js'
 import { BandsError, NotWritten, StorageError, WriterBusy } from '../../../core/errors.js'
 import { contentHash } from '../content.js'
-import { linkIfAbsent, partialName, removeLeftovers, writtenFileCheck } from './files.js'
+import { linkIfAbsent, partialName, refuseDanglingLink, removeLeftovers, writtenFileCheck } from './files.js'
 import {
   type Connection,
   copyNotice,
@@ -105,6 +105,7 @@ export function createPartial(
   kind: DatabaseKind,
   finish: (db: Connection) => void,
 ): Connection {
+  refuseDanglingLink(path)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
   closeSync(openSync(partial, 'wx', kind.mode))

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   existsSync,
   linkSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -11,7 +12,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { FileLost } from '../../../core/errors.js'
 import { withFile } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
@@ -144,6 +145,14 @@ function isLeftover(file: string, ending: string): boolean {
   // The process number of another container or machine means nothing here.
   const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
   return Date.now() - changed > LEFTOVER_AGE_MS
+}
+
+/** Throws if a path is a link to a file that does not exist: the link would be replaced by the new file. */
+export function refuseDanglingLink(path: string): void {
+  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return
+  throw new Error(
+    `it is a link to ${resolve(dirname(path), readlinkSync(path))}, where no file is; name that path itself`,
+  )
 }
 
 /**
