@@ -138,7 +138,7 @@ export class Cache {
     }
   }
 
-  /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
+  /** Yields for each ticker a function that gives the view of a field as of the day, all from one read. Throws NotFound. */
   async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
     for await (const { series, bars } of this.eachSeries(query)) {
       const { entry, calendar, outcomes, unsettled } = series

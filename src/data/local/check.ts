@@ -137,10 +137,11 @@ class Comparison {
       this.#addDifferences(counts, bandDifferences(view, fullCodes[f]!, codes), view, day, field.name)
       this.#addDifferences(counts, eventDifferences(view, viewOfCodes(view, codes)), view, day, field.name)
     }
-    const [view] = views
-    if (view === undefined) return
-    for (const window of TIMEFRAMES[view.timeframe].windows) this.aftermath.compared += Math.max(0, view.bars - window)
-    this.#addDifferences(this.aftermath, outcomeDifferences(view, rankOutcomes(cut.series)), view, day, null)
+    const [firstView] = views
+    if (firstView === undefined) return
+    for (const window of TIMEFRAMES[firstView.timeframe].windows)
+      this.aftermath.compared += Math.max(0, firstView.bars - window)
+    this.#addDifferences(this.aftermath, outcomeDifferences(firstView, rankOutcomes(cut.series)), firstView, day, null)
   }
 
   /** Counts differences, and lists them up to MAX_LISTED. @param field null: returns after a bar */

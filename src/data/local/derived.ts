@@ -95,21 +95,21 @@ export class DerivedCache {
   async getOrMake(
     store: Store,
     fields: FieldSet,
-    name: string,
+    key: string,
     make: () => Promise<Recorded | null>,
   ): Promise<Recorded | null> {
     const version = await store.version()
     if (this.#validFor?.version !== version || this.#validFor.fields !== fields) this.#clearFor({ version, fields })
-    const cached = this.#cache.get(name)
+    const cached = this.#cache.get(key)
     if (cached !== undefined) {
-      this.#cache.delete(name)
-      this.#cache.set(name, cached)
+      this.#cache.delete(key)
+      this.#cache.set(key, cached)
       return { ...cached.found }
     }
     const validBefore = this.#validFor
     const made = await make()
     if (made !== null && (await store.version()) === version && this.#validFor === validBefore)
-      this.#addToCache(name, made)
+      this.#addToCache(key, made)
     return made
   }
 
@@ -120,10 +120,10 @@ export class DerivedCache {
   }
 
   /** Caches a record, and drops those used longest ago while the cache is too large. */
-  #addToCache(name: string, found: Recorded): void {
+  #addToCache(key: string, found: Recorded): void {
     const bytes = sharedBytes(found) + recordBytes(found.field)
-    if (bytes > this.#maxBytes || this.#cache.has(name)) return
-    this.#cache.set(name, { found: { ...found }, bytes })
+    if (bytes > this.#maxBytes || this.#cache.has(key)) return
+    this.#cache.set(key, { found: { ...found }, bytes })
     this.#bytes += bytes
     for (const [oldest, { bytes }] of this.#cache) {
       if (this.#bytes <= this.#maxBytes) break

@@ -218,7 +218,10 @@ async function judgeByTests(
   }
 }
 
-/** Why bar `t` has no band. @param first the date of the first bar that can have one; null: not reached yet */
+/**
+ * Why bar `t` has no band. @param warmUp the number of bars before the first one that can have a band
+ * @param first the date of that bar; null: not reached yet
+ */
 function whyUndefined(t: number, warmUp: number, first: string | null, readings: readonly Reading[]): string {
   if (t < warmUp) {
     const when = first === null ? 'which is yet to come' : `on ${first}`
@@ -278,7 +281,8 @@ function explainEvent(view: View, t: number, tier: Tier | null): ExplainedEvent 
   if (record === null || i < 0 || record.bars[i] !== t) return null
   const { duration } = TIMEFRAMES[view.timeframe]
   const event = historicEvents(view, Int32Array.of(i))[0]!
-  const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback, [duration]: lasted = null } = event
+  const lasted = event[duration] ?? null
+  const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback } = event
   if (!planOf(tier).aftermath) return { prev_band, [duration]: lasted, windows: null }
   return {
     prev_band,

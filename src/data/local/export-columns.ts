@@ -1,7 +1,7 @@
 import { type Day, formatDay } from '../../core/model/day.js'
 import { EVENT_COLUMNS, WINDOW_PREFIX } from '../../core/model/event.js'
 import { NOT_ENDED } from '../../core/model/history.js'
-import { BAR_FIGURES, PERFORMANCES, STABILITIES } from '../../core/model/series.js'
+import { BAR_FIGURES, numbersBetween, PERFORMANCES, STABILITIES } from '../../core/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../core/model/terms.js'
 import { runInOrder } from '../threads.js'
 import type { Cache } from './cache.js'
@@ -161,10 +161,7 @@ class OutcomeCache {
   outcomesOf(view: View): ReturnType<typeof outcomesAfterBars> {
     if (view.days === this.#days) return this.#windows
     this.#days = view.days
-    this.#windows = outcomesAfterBars(
-      view,
-      Int32Array.from({ length: view.bars }, (_, t) => t),
-    )
+    this.#windows = outcomesAfterBars(view, numbersBetween(0, view.bars))
     return this.#windows
   }
 }
@@ -240,8 +237,8 @@ function fillCoded(
   { words, codes, rows }: { words: readonly string[]; codes: Uint8Array; rows: Int32Array },
 ): void {
   const codesInColumn = words.map(word => column.code(word))
-  const { values } = column
-  for (let i = 0; i < rows.length; i++) values[start + i] = codesInColumn[codes[rows[i]!]!] ?? -1
+  const { values, nullValue } = column
+  for (let i = 0; i < rows.length; i++) values[start + i] = codesInColumn[codes[rows[i]!]!] ?? nullValue
 }
 
 /** Copies the values of some rows into a column, from its row `start` on. */

@@ -88,16 +88,11 @@ export async function* exportEventBlocks(
   separator: string,
 ): AsyncGenerator<TextBlock> {
   const { tickers, today, isForThreads } = await readTableFilter(cache, 'events', filter)
+  const rows = { between: separator }
   const blocks = runInOrder(
     {
       job: 'export',
-      data: (): ExportData => ({
-        path: cache.store.location,
-        tier: cache.tier,
-        today,
-        filter,
-        rows: { between: separator },
-      }),
+      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
       tasks: tickers,
       // 0: only this thread works.
       ms: isForThreads ? tickers.length * MS_PER_TICKER : 0,
@@ -327,6 +322,8 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
   type PlainName = Exclude<keyof ExportedEvent, 'aftermath' | 'returns' | 'percentiles'>
   const plainValue = (event: ExportedEvent, name: PlainName) => event[name]
   const performance = (event: ExportedEvent, name: string) => event.aftermath?.[name]?.performance
+  const returnOver = (event: ExportedEvent, name: string) => event.returns[name]
+  const percentile = (event: ExportedEvent, name: string) => event.percentiles[name]
   return [
     ...columnsOfKind('text', EVENT_COLUMNS.series, plainValue),
     ...columnsOfKind('date', ['date'], plainValue),
@@ -335,13 +332,8 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
     ...columnsOfKind('text', EVENT_COLUMNS.texts, plainValue),
     ...columnsOfKind('integer', durations, plainValue),
     ...columnsOfKind('text', windows, performance, WINDOW_PREFIX.performance),
-    ...columnsOfKind('number', windows, ({ returns }: ExportedEvent, name) => returns[name], WINDOW_PREFIX.returns),
-    ...columnsOfKind(
-      'number',
-      windows,
-      ({ percentiles }: ExportedEvent, name) => percentiles[name],
-      WINDOW_PREFIX.percentiles,
-    ),
+    ...columnsOfKind('number', windows, returnOver, WINDOW_PREFIX.returns),
+    ...columnsOfKind('number', windows, percentile, WINDOW_PREFIX.percentiles),
   ]
 }
 

@@ -173,8 +173,8 @@ interface ReportFile {
 }
 
 /**
- * The number of the file that a report's figures go into, which `filesByReport` notes. One session has the same figures
- * in one file: others go into the next.
+ * The number, from 1, of the file that a report's figures go into. Different figures of one session go into the next file.
+ * @param filesByReport the last file of each report; changed here
  */
 function fileNumber(
   { period_end, known, usable_from, session }: KnownFact,

@@ -137,18 +137,18 @@ const FAR_DAYS = 30
 /**
  * The oddities of all tickers, by kind.
  * @param tickers all tickers with their data on the as-of day
- * @param today the last day that can have a bar; null: bars of later days are not reported
+ * @param lastDay the last day that can have a bar; null: bars of later days are not reported
  */
 export function storedOddities(
   tickers: Awaited<ReturnType<typeof tickersAsOf>>,
   securities: ReadonlyMap<string, Security>,
-  today: Day | null,
+  lastDay: Day | null,
 ): StoredOddity[] {
   const lastBars = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
   const medianLast = lastBars[lastBars.length >> 1] ?? 0
   const oddities = tickers.flatMap(({ entry, known }): StoredOddity[] => {
     const { ticker, last } = entry
-    const futureBars = today !== null && last > today ? [makeOddity('to_come', ticker, last)] : []
+    const futureBars = lastDay !== null && last > lastDay ? [makeOddity('to_come', ticker, last)] : []
     const isDelisted = securities.get(ticker)?.delisted !== undefined
     return known === null ? futureBars : [...futureBars, ...tickerOddities(ticker, known, medianLast, isDelisted)]
   })

@@ -175,14 +175,17 @@ interface Dictionary {
   numbers: number[] | null
 }
 
+/** The code of a value that was not found yet. */
+const NO_CODE = -1
+
 /** The words that occur among the values, with new codes. */
 function textDictionary({ words }: ColumnBuffer, values: Float64Array | Int32Array): Dictionary {
-  const newCodes = new Int32Array(words.length).fill(-1)
+  const newCodes = new Int32Array(words.length).fill(NO_CODE)
   const used: Uint8Array[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
     const word = values[i]!
-    if (newCodes[word] === -1) newCodes[word] = used.push(Buffer.from(words[word]!)) - 1
+    if (newCodes[word] === NO_CODE) newCodes[word] = used.push(Buffer.from(words[word]!)) - 1
     codes[i] = newCodes[word]!
   }
   return { size: used.length, codes, words: used, numbers: null }
@@ -193,12 +196,12 @@ function integerDictionary(values: Float64Array | Int32Array): Dictionary | null
   if (values instanceof Float64Array || values.length === 0) return null
   const { min, max } = minAndMax(values)
   if (max - min > 1 << 16) return null
-  const codeOf = new Int32Array(max - min + 1).fill(-1)
+  const codeOf = new Int32Array(max - min + 1).fill(NO_CODE)
   const numbers: number[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
     const offset = values[i]! - min
-    if (codeOf[offset] === -1) codeOf[offset] = numbers.push(values[i]!) - 1
+    if (codeOf[offset] === NO_CODE) codeOf[offset] = numbers.push(values[i]!) - 1
     codes[i] = codeOf[offset]!
   }
   return { size: numbers.length, codes, words: null, numbers }
@@ -373,10 +376,8 @@ export class ParquetFile {
         meta.writeLong(2, start + chunk.start)
         meta.writeStruct(3, () => writeChunkMeta(meta, columns[i]!, { chunk, start, rows }))
       })
-      meta.writeLong(
-        2,
-        chunks.reduce((sum, { plainSize }) => sum + plainSize, 0),
-      )
+      const plainSize = chunks.reduce((sum, chunk) => sum + chunk.plainSize, 0)
+      meta.writeLong(2, plainSize)
       meta.writeLong(3, rows)
     })
     meta.writeText(6, 'bands')
@@ -389,7 +390,7 @@ export class ParquetFile {
   }
 }
 
-/** Describes a column of a row group in the footer. @param meta writes the description */
+/** Describes a column of a row group in the footer, by the field numbers of Parquet's ColumnMetaData. */
 function writeChunkMeta(
   meta: Thrift,
   { name, kind }: ParquetColumn,

@@ -51,9 +51,9 @@ export class Prices {
     entitleAftermath(cache.tier)
     const today = await cache.today()
     const rangeStart = planOf(cache.tier).rangeStart(today)
-    let read = 0
+    let tickersRead = 0
     for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
-      const { prices, importedAt } = await this.#barsFromCache(tickers[read++]!, timeframe, today)
+      const { prices, importedAt } = await this.#barsFromCache(tickers[tickersRead++]!, timeframe, today)
       const states: States[] = []
       for (const field of fields) {
         const view = await viewOn(field)

@@ -83,6 +83,7 @@ function writeCopy(offset: number, length: number, out: Uint8Array, start: numbe
     // A copy needs at least four bytes, so of 65 to 67 bytes 60 are copied first.
     let size = Math.min(rest, 64)
     if (rest > 64 && rest < 68) size = 60
+    // A near copy has two bytes, any other three: its kind, length and offset.
     if (size < 12 && offset < 2048) {
       out[at++] = 1 | ((size - 4) << 2) | ((offset >>> 8) << 5)
       out[at++] = offset

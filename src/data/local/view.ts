@@ -144,10 +144,8 @@ export function eventColumnsOf(view: View, indexes: Int32Array, showsStability =
 
 /** The outcomes after some events in each window, as known at the end of the view, with unrounded figures. */
 export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcomes[] {
-  return outcomesAfterBars(
-    view,
-    indexes.map(i => view.record!.bars[i]!),
-  )
+  const bars = indexes.map(i => view.record!.bars[i]!)
+  return outcomesAfterBars(view, bars)
 }
 
 /** The outcomes after some bars in each window. */

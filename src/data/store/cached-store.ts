@@ -19,7 +19,7 @@ const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 /**
  * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other common
- * queries stay cached until something is written. Only for reading: the cache does not notice its own writes.
+ * queries stay cached until something is written. Only for reading: the cache does not notice writes through it.
  */
 export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
   const recorded = cachedSeriesReads(store, maxBytes)

@@ -76,7 +76,7 @@ export function verifySheet(store: StoreLocation, row: Hashed<SheetRow>): SheetR
 /**
  * The rows of a ticker's facts, except some kinds. Throws Damaged if a row is missing or changed.
  * @param rows the stored rows of all kinds
- * @param listed the kinds that the list names for the ticker
+ * @param listed the kinds that were written of the ticker, by the table `listed`
  */
 export function verifySheets(
   store: StoreLocation,

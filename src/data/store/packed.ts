@@ -109,24 +109,27 @@ function marksJson(entry: TickerEntry, series: Series): string {
 function packSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,
-  { since, end }: StoredBefore,
+  { since, end: storedEnd }: StoredBefore,
   marks: string | null = null,
 ): PackedSeries {
   const { timeframe, days, known } = series
   const name = { ticker, timeframe }
-  const hashes = decodeChunkHashes({ chunks: end?.hashes ?? '{}' })
+  const hashes = decodeChunkHashes({ chunks: storedEnd?.hashes ?? '{}' })
   const firstNewChunk = (part: Part): number =>
-    end === null ? 0 : countUnchangedChunks(days.length, since, end.bars, hashes[part])
+    storedEnd === null ? 0 : countUnchangedChunks(days.length, since, storedEnd.bars, hashes[part])
   const firstCalendar = firstNewChunk('calendar')
   const firstOutcomes = firstNewChunk('outcomes')
   const firstEvents = firstNewChunk('events')
   const stored =
-    end === null ? undefined : { chunks: end.outcomes.slice(firstOutcomes - fullChunksBefore(since)), since }
+    storedEnd === null
+      ? undefined
+      : { chunks: storedEnd.outcomes.slice(firstOutcomes - fullChunksBefore(since)), since }
+  const outcomeChunks = encodeOutcomes(series, outcomes, timeframe, firstOutcomes, stored)
   const events = encodeEvents(fields, days.length, firstEvents)
   // On most bars no band changes, so the first new chunks often equal the stored ones.
   let unchanged = 0
-  for (; end !== null && unchanged < events.length; unchanged++) {
-    const storedChunk = end.events[firstEvents + unchanged - end.first]
+  for (; storedEnd !== null && unchanged < events.length; unchanged++) {
+    const storedChunk = storedEnd.events[firstEvents + unchanged - storedEnd.first]
     if (storedChunk === undefined || !events[unchanged]!.equals(storedChunk)) break
   }
   return {
@@ -134,13 +137,7 @@ function packSeries(
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...eventSummary(fields, days.length), marks },
     parts: [
       packPart(name, 'calendar', firstCalendar, encodeCalendar(series, timeframe, firstCalendar), hashes),
-      packPart(
-        name,
-        'outcomes',
-        firstOutcomes,
-        encodeOutcomes(series, outcomes, timeframe, firstOutcomes, stored),
-        hashes,
-      ),
+      packPart(name, 'outcomes', firstOutcomes, outcomeChunks, hashes),
       packPart(name, 'events', firstEvents + unchanged, events.slice(unchanged), hashes),
     ],
   }

@@ -98,7 +98,7 @@ function createDatabase(path: string, kind: DatabaseKind): void {
   }
 }
 
-/** Creates a database under its temporary name. @param finish last work before it is returned */
+/** Creates a database that will be named `path` under its temporary name. @param finish last work before it is returned */
 export function createPartial(
   path: string,
   partial: string,

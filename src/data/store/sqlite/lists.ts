@@ -246,8 +246,8 @@ function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, n
 }
 
 /**
- * The marks of a series to write, and the fields whose own mark to delete, because it equals the mark of all fields.
- * The later mark counts, whether it is from before or from now.
+ * The marks of a series to write, by field; null is the key of the mark of all fields. `redundant` are fields whose own
+ * mark equals that, and is deleted. The later mark counts, whether it is from before or from now.
  */
 function changedMarks(
   before: SeriesMarks,
