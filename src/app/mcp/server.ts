@@ -158,11 +158,11 @@ function toolServer(bands: BandsClient): McpServer {
     { name: 'bands', version: version() },
     { instructions: INSTRUCTIONS, jsonSchemaValidator: NO_VALIDATION },
   )
-  const described = new Set<string>()
+  const describedParameters = new Set<string>()
   for (const [name, { about, shown, details = [], ask }] of Object.entries(TOOLS)) {
     const config = {
       description: about,
-      inputSchema: fromJsonSchema(inputSchema(shown, described) as never, NO_VALIDATION),
+      inputSchema: fromJsonSchema(inputSchema(shown, describedParameters) as never, NO_VALIDATION),
       annotations: { readOnlyHint: true },
     }
     server.registerTool(name, config, async params =>

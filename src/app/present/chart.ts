@@ -165,8 +165,8 @@ export function line(label: string, tone: Line['tone'], values: Line['values'], 
 }
 
 /**
- * About `wanted` round numbers between `least` and `greatest`. Their step is 1, 2 or 5 times a power of ten. Only
- * `least` if both are equal.
+ * About `wanted` round numbers between `least` and `greatest`; only `least` if both are equal. Their step is 1, 2 or 5
+ * times a power of ten, and at least 72% of the step that would make just `wanted` numbers.
  */
 export function roundSteps(least: number, greatest: number, wanted: number): number[] {
   const span = greatest - least

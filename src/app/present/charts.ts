@@ -116,7 +116,7 @@ export function dayOf(date: string): number {
   return parseDay(date) ?? 0
 }
 
-/** The average price around the events, with its interval and the middle half of the events. */
+/** A chart of the average price around the events, with its interval and the middle half of the events. */
 export function pathChart({ path, benchmark }: EventStudy): Chart {
   const column = (key: Exclude<keyof PathPoint, 'bar' | 'n'>): (number | null)[] => path.map(point => point[key])
   const lines = [
@@ -145,7 +145,7 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
   })
 }
 
-/** The number of events in each bar of the average. */
+/** A chart of the number of events in each bar of the average path. */
 export function pathCountChart({ path }: EventStudy): Chart {
   const n = path.map(point => point.n)
   return newChart('path-n', 'Events behind each bar', {
@@ -163,23 +163,12 @@ export function pathCountChart({ path }: EventStudy): Chart {
 /** A histogram of the returns after the events, and one of those after any bar. Each adds up to 1. */
 export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
   const { edges, events, base: anyBar } = n === 0 || histogram === null ? NO_BINS : histogram
-  const bars: Bars[] = [
-    {
-      label: `after events, n ${n}`,
-      tone: 'accent',
-      edges,
-      values: sharesOfTotal(events),
-      counts: events,
-      outline: false,
-    },
-    {
-      label: `after any bar, n ${base.n}`,
-      tone: 'quiet',
-      edges,
-      values: sharesOfTotal(anyBar),
-      counts: anyBar,
-      outline: true,
-    },
+  const barsOf = (label: string, tone: Tone, counts: number[], outline: boolean): Bars => {
+    return { label, tone, edges, values: sharesOfTotal(counts), counts, outline }
+  }
+  const bars = [
+    barsOf(`after events, n ${n}`, 'accent', events, false),
+    barsOf(`after any bar, n ${base.n}`, 'quiet', anyBar, true),
   ]
   return newChart(`histogram-${window}`, `Returns over ${window}`, {
     description: `${count(n, 'return')} after events, mean ${returnText(mean)}, and ${count(base.n, 'return')} after any bar, mean ${returnText(base.mean)}.`,
@@ -196,7 +185,7 @@ export function windowHistogram({ window, histogram, n, mean, base }: StudyWindo
 
 const NO_BINS = { edges: [], events: [], base: [] }
 
-/** p-values of all tested combinations; without any effect, each of the twenty bins would hold the same number. */
+/** A histogram of the p-values of tested combinations. Without any effect, its twenty bins would hold the same number. */
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const p = cells.flatMap(cell => cell.p ?? [])
   const edges = Array.from({ length: 21 }, (_, i) => i / 20)

@@ -163,7 +163,7 @@ function statisticsSection(comparison: Comparison): Section {
 function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { isFull: boolean }): Table {
   const { strategy, statistics } = strategies[0]!
   const equityRows = equityStatisticRows({ bars_a_year, strategy })
-  const isSameRate = strategies.every(other => other.strategy.risk_free === strategy.risk_free)
+  const haveSameRate = strategies.every(other => other.strategy.risk_free === strategy.risk_free)
   const shownRows = <Of>(rows: readonly StatisticRow<Of>[]) =>
     rows.filter(([, , , , shownOn]) => isFull || shownOn === undefined)
   return comparisonTable(
@@ -172,7 +172,7 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { 
     [
       ...shownRows(equityRows).map(([name, kind, key, formula]): ComparedRow => {
         const values = strategies.map(other => other.statistics[key])
-        const rowName = isSameRate ? name : name.replace(/, rf .*$/, ', own rf')
+        const rowName = haveSameRate ? name : name.replace(/, rf .*$/, ', own rf')
         return [rowName, kind, values, isFull ? formula : undefined]
       }),
       ...shownRows(TRADE_ROWS).map(([name, kind, key, formula]): ComparedRow => {
@@ -188,9 +188,9 @@ function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Hea
   return spareHeadings(strategies.map(({ name }) => ({ title: name, verbatim: true, kind })))
 }
 
-/** The differences of the Sharpe ratios for each pair of strategies; a sentence for each pair that has none. */
+/** The tested differences of the Sharpe ratios, for pairs of strategies; a sentence for each pair that was not tested. */
 function differencesSection(differences: Comparison['sharpe_differences']): Section {
-  const [first] = differences
+  const [firstDifference] = differences
   const known = differences.filter(({ reason }) => reason === null)
   const rows = known.map(({ a, b, difference, low, high, verdict }) => [
     cell('text', `${a} − ${b}`),
@@ -204,13 +204,17 @@ function differencesSection(differences: Comparison['sharpe_differences']): Sect
     columns: [
       { title: '', kind: 'text' },
       { title: 'Difference', kind: 'ratio', spare: 0 },
-      { title: levelText(first?.level ?? 0.95), kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
+      {
+        title: levelText(firstDifference?.level ?? 0.95),
+        kind: 'ratio',
+        hint: 'The level of the interval: 1 - .05 / pairs',
+      },
       { title: 'Verdict', kind: 'text', spare: 1 },
     ],
     rows,
     whole: 'json',
   }
-  const phrases = known.length === 0 ? [] : [count(first!.draws, 'draw'), blocksText(first!.block)]
+  const phrases = known.length === 0 ? [] : [count(firstDifference!.draws, 'draw'), blocksText(firstDifference!.block)]
   return section({ id: 'differences', title: 'Difference of the Sharpe ratios', short: 'Differences', phrases }, [
     rows.length > 0 && { table },
     notes.length > 0 && { notes },

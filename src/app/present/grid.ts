@@ -200,7 +200,7 @@ function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
-/** The maps. A page without tests already begins with the first one, so that only a terminal shows it here. */
+/** A section with the heat maps. A page without tests begins with the first one, so that only a terminal shows it here. */
 function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)

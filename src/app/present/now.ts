@@ -32,8 +32,8 @@ export function describeNow(now: Now, { unknown }: { unknown: boolean }): Descri
 
 /** The table of current bands, for one ticker without a column of tickers. @param unknown also fields without a band */
 function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
-  const known = states.filter(state => state.band !== null)
-  const shown = unknown || known.length === 0 ? states : known
+  const withBand = states.filter(state => state.band !== null)
+  const shown = unknown || withBand.length === 0 ? states : withBand
   const tickers = [...new Set(shown.map(state => state.ticker))]
   const hasSeveralTickers = tickers.length > 1
   const columns = [

@@ -46,7 +46,7 @@ export type StatisticRow<Of> = readonly [
   shownOn?: 'wide',
 ]
 
-/** The rows of all equity statistics, with their formulas for the bars a year and the risk-free rate of a result. */
+/** The rows of all equity statistics. Their formulas have the bars a year (`m`) and the risk-free rate of a result. */
 export function equityStatisticRows({ bars_a_year, strategy }: AnnualisedBy): StatisticRow<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
   const rf = percent(strategy.risk_free, '')
@@ -120,8 +120,9 @@ export function statisticsSection(backtest: Backtest): Section {
     ]),
   ]
   const allRows = equityStatisticRows(backtest)
-  const mainRows = allRows.flatMap(([name, kind, key, , on]): StatisticRow<EquityStatistics>[] =>
-    on === undefined ? [[name, kind, key]] : [],
+  // Main rows have no formula.
+  const mainRows = allRows.flatMap(([name, kind, key, , shownOn]): StatisticRow<EquityStatistics>[] =>
+    shownOn === undefined ? [[name, kind, key]] : [],
   )
   const mainTable = benchmarksTable('Statistics', backtest, mainRows, [])
   const benchmarkRows = benchmarks.length === 0 ? [] : BENCHMARK_ROWS

@@ -9,6 +9,7 @@ export function windowRecords(study: EventStudy): Records {
   return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
 }
 
+/** The record of a window: its figures, and an object each for its tests, intervals and abnormal return. */
 function windowRecord(study: EventStudy, window: StudyWindow): Records['rows'][number] {
   const { tickers, field, bands, timeframe } = study
   const { tests, intervals, abnormal, histogram: _histogram, ...figures } = window

@@ -168,12 +168,12 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
 /**
  * Describes the changes of bands since a day. Up to MOST_CHANGES, and with --wide, all are listed. Otherwise people see
  * those of their lists, and the bands that most tickers entered. Machines get a row for each change, as in an export.
- * @param watched the tickers of the user's lists
+ * @param tickerCount number of queried tickers @param watched the tickers of the user's lists
  */
-export function describeChanges(page: Changes, tickers: number, watched: ReadonlySet<string>): Described {
+export function describeChanges(page: Changes, tickerCount: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = page
   const period = since === 'last' ? 'since it was last asked' : `after ${since}`
-  const heading = [`${count(changes.length, 'change')} of ${count(tickers, 'ticker')} ${period}`, `as of ${as_of}`]
+  const heading = [`${count(changes.length, 'change')} of ${count(tickerCount, 'ticker')} ${period}`, `as of ${as_of}`]
   const hasBothTimeframes = new Set(changes.map(({ timeframe }) => timeframe)).size > 1
   const changesPart = (caption: string, rows: readonly ExportedEvent[]) =>
     tablePart(caption, changeColumns(hasBothTimeframes), rows, { grouped: true })

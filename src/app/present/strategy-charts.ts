@@ -224,7 +224,7 @@ function holdingLine(name: string, values: Line['values'], index: number): Line 
 /** The price of one ticker with the entries and exits of its trades. */
 export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], id: string): Chart {
   const tickerTrades = trades.filter(({ ticker }) => ticker === prices.ticker)
-  const closed = tickerTrades.filter(trade => trade.exit !== 'open')
+  const closedTrades = tickerTrades.filter(trade => trade.exit !== 'open')
   const [entryLabel, entryShape, exitShape] = tickerTrades[0]?.side === 'short' ? SHORT_MARKS : LONG_MARKS
   const entries = tickerTrades.map(({ entry_date: date, entry_price: price, band }): Mark => {
     return { date, price, note: `in at ${price} after ${band}` }
@@ -232,8 +232,8 @@ export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], i
   const exitMark = ({ exit_date: date, exit_price: price, exit, net }: Trade): Mark => {
     return { date, price, note: `out at ${price}, ${exit}, ${returnText(net)} net` }
   }
-  const gains = closed.filter(({ net }) => net > 0).map(exitMark)
-  const losses = closed.filter(({ net }) => net <= 0).map(exitMark)
+  const gains = closedTrades.filter(({ net }) => net > 0).map(exitMark)
+  const losses = closedTrades.filter(({ net }) => net <= 0).map(exitMark)
   const chart = priceChart(prices, id, count(tickerTrades.length, 'trade'), [
     newMarks(entryLabel, 'accent', entryShape, entries),
     newMarks('leave with a gain', 'gain', exitShape, gains),

@@ -145,20 +145,12 @@ function bandEstimates(
         reason: 'none',
       }
     }
-    const band = other_bands.find(other => other.band === label)
-    const events = band?.n ?? 0
-    const shown = events >= LEAST_UNITS ? band : undefined
-    return {
-      label,
-      note: `n ${numberText(events)}`,
-      value: shown?.mean ?? null,
-      median: shown?.median ?? null,
-      low: null,
-      high: null,
-      grey: true,
-      tone: undefined,
-      reason: 'too few',
-    }
+    const otherBand = other_bands.find(({ band }) => band === label)
+    const events = otherBand?.n ?? 0
+    const hasValue = otherBand !== undefined && events >= LEAST_UNITS
+    const { mean: value, median: otherMedian } = hasValue ? otherBand : { mean: null, median: null }
+    const unknown = { low: null, high: null, grey: true, tone: undefined, reason: 'too few' }
+    return { label, note: `n ${numberText(events)}`, value, median: otherMedian, ...unknown }
   }
   return {
     id: `bands-${window}`,

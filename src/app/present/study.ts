@@ -127,16 +127,8 @@ function estimatesOf(study: EventStudy): Estimates {
       const { n, n_independent, diff: value, intervals, grey, verdict, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
       const note = `${numberText(n_independent)} independent of ${numberText(n)}`
-      return {
-        label: window.window,
-        note,
-        value,
-        low,
-        high,
-        grey,
-        tone: verdictTone(verdict),
-        reason: reasons.diff ?? 'no value',
-      }
+      const reason = reasons.diff ?? 'no value'
+      return { label: window.window, note, value, low, high, grey, tone: verdictTone(verdict), reason }
     }),
   }
 }

@@ -116,7 +116,7 @@ function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   ].join(' ')
 }
 
-/** Every combination, including those too small for a test, because they count as trials. */
+/** A table of every combination, including those too small for a test, because they count as trials. */
 function cellsSection(sweep: Sweep, limit: number): Section {
   const { cells } = sweep
   const shownCells = cells.slice(0, limit)
@@ -129,7 +129,7 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   return section({ id: 'cells', title: 'All combinations', untitled: true }, [
     { on: 'wide', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
     { table: cellsTable(sweep, limit) },
-    { on: 'terminal', notes: notes },
+    { on: 'terminal', notes },
   ])
 }
 
@@ -152,7 +152,7 @@ function leadingSection({ cells }: Sweep): Section {
   ])
 }
 
-/** Whether chance alone would produce such a best result; an unknown value has its reason. */
+/** A section that asks whether chance alone would produce such a best result. An unknown figure shows its reason. */
 function bestSection({ best }: Sweep): Section {
   const { cells, resamples, block, reality_check, spa, deflated_sharpe, pbo, reasons } = best
   const { best_cell, best_sharpe, best_sharpe_cell } = best
@@ -194,7 +194,7 @@ function bestSection({ best }: Sweep): Section {
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
-/** The combinations chosen on some dates, and their results on others. */
+/** The combinations chosen on some dates, and their results on others; null without a validation. */
 function validationSection({ validation }: Sweep): Section | null {
   if (validation === null) return null
   const { kind, folds, test, paths } = validation

@@ -39,7 +39,7 @@ import {
 export function describeTally(tally: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = tally
   const question = { ...tickerColumns(tickers), field, timeframe, band, by }
-  const [counts, ...returns] = tableParts(tally)
+  const [countsTable, ...returnTables] = tableParts(tally)
   return {
     document: tally,
     columns: RECORD_COLUMNS,
@@ -48,8 +48,8 @@ export function describeTally(tally: Tally): Described {
       // A notice on stderr gives the reason for an empty answer.
       tally.events === 0
         ? { heading: tallyHeading(tally), parts: [] }
-        : { heading: [tallyAnswer(tally)], parts: [{ phrases: tallyHeading(tally) }, counts!] },
-      ...returns.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
+        : { heading: [tallyAnswer(tally)], parts: [{ phrases: tallyHeading(tally) }, countsTable!] },
+      ...returnTables.map((part): Paragraph => ({ heading: [part.table.caption], on: 'wide', parts: [part] })),
     ],
     notes: groups.length === 0 ? [] : tallyNotes(tally),
     method: groups.length === 0 ? [] : compact([rankedText(tally), anyBarText(tally)]),
@@ -77,7 +77,7 @@ function rankedText({ groups }: Tally): string {
 /** The page of a tally: a picture of later returns compared with any bar, and the tables of the terminal. */
 export function describeTallyPage(tally: Tally): Description {
   const { tickers, field, band, timeframe, when, events, query_range } = tally
-  const [counts, ...returns] = tableParts(tally)
+  const [countsTable, ...returnTables] = tableParts(tally)
   const pictures = stackParts(tally)
   return {
     document: tally,
@@ -94,8 +94,8 @@ export function describeTallyPage(tally: Tally): Description {
       ['Range', `${boundsText(tally) ?? query_range ?? 'none'}, ${count(events, 'event')}`],
     ],
     sections: compact([
-      section({ id: 'counts', title: 'Counts' }, [counts]),
-      returns.length > 0 && section({ id: 'returns', title: 'Returns' }, returns),
+      section({ id: 'counts', title: 'Counts' }, [countsTable]),
+      returnTables.length > 0 && section({ id: 'returns', title: 'Returns' }, returnTables),
       pictures.length > 1 &&
         section({ id: 'windows', title: 'Over the other windows', short: 'Windows' }, pictures.slice(1)),
       readingSection('tally'),
@@ -122,13 +122,13 @@ function eventConditions({ context, when }: Tally): string[] {
  * have a figure for each window with a row for each group; the middle window comes first.
  */
 function stackParts({ groups }: Tally): { stacks: Stacks }[] {
-  const [first] = groups
-  if (first === undefined) return []
+  const [firstGroup] = groups
+  if (firstGroup === undefined) return []
   if (groups.length === 1) {
-    const rows = first.windows.map(row => ({ ...row, label: row.window }))
+    const rows = firstGroup.windows.map(row => ({ ...row, label: row.window }))
     return [{ stacks: { id: 'followed', title: 'What followed', names: 'short', rows: stackRows(rows) } }]
   }
-  const names = first.windows.map(({ window }) => window)
+  const names = firstGroup.windows.map(({ window }) => window)
   const middle = Math.floor((names.length - 1) / 2)
   const otherWindows = [...names.keys()].filter(w => w !== middle)
   return [middle, ...otherWindows].map(w => {

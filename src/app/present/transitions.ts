@@ -61,7 +61,7 @@ function bandColumn(bands: readonly string[]): Column<{ band: string }> {
   return letterColumn('Band', bands, ({ band }) => band)
 }
 
-/** A column that shows a band of each row, after the letter that heads the band in shareColumns. */
+/** A column that shows a band of each row, after the letter that heads the column of that band in shareColumns. */
 function letterColumn<Row>(title: string, bands: readonly string[], bandOf: (row: Row) => string): Column<Row> {
   return {
     title,
@@ -157,8 +157,8 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   const contextName = `${context.ticker} ${context.field}`
   const rows = bands.map((band, i) => ({ band, next: tests.equal_rows.rows[i]!, length: tests.log_rank[i]! }))
   const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
-  const columns = groups.map(({ context }, g): Column<(typeof medians)[number]> => {
-    const title = context ?? '(none)'
+  const columns = groups.map(({ context: contextBand }, g): Column<(typeof medians)[number]> => {
+    const title = contextBand ?? '(none)'
     return { title, verbatim: true, kind: 'bars', spare: g, value: ({ dwell }) => medianText(dwell[g]!) }
   })
   const testsTitle = `Does ${contextName} matter?`
@@ -206,21 +206,22 @@ function pairRecords(transitions: Transitions): Records {
     ],
     rows:
       by_context === null
-        ? groupRows(transitions, transitions, null)
-        : by_context.groups.flatMap(group => groupRows(transitions, group, group.context)),
+        ? bandPairRows(transitions, transitions, null)
+        : by_context.groups.flatMap(group => bandPairRows(transitions, group, group.context)),
   }
 }
 
 /**
  * A row for each pair of bands.
  * @param group the figures of all periods in a band, or of those during one band of the context
+ * @param context_band that band; null for all periods
  */
-function groupRows(
+function bandPairRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
   group: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
   context_band: string | null,
 ): Records['rows'] {
-  const names = windowNames(timeframe)
+  const windows = windowNames(timeframe)
   return bands.flatMap((from, i) => {
     const { counts, shares, intervals } = group.matrix[i]!
     const dwell = group.dwell[i]!
@@ -257,7 +258,7 @@ function groupRows(
         from_median_high: dwell.median_high,
         per_bar: barShares[to],
         from_per_bar: barShares[from],
-        ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, incidence[w]!.to[to]])),
+        ...Object.fromEntries(windows.map((window, w) => [`incidence_${window}`, incidence[w]!.to[to]])),
         ...contextColumns,
       }))
   })

@@ -135,7 +135,7 @@ function gridAndLabels(chart: Chart, { x, y, bottomEdge }: Scales): Html {
 ${xTicks.map(({ at, label }) => html`<text x="${roundToTenth(x.place(at))}" y="${bottomEdge + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
-/** The rules of a chart that lie in its range, as thin lines across it. */
+/** The rules of a chart: thin lines across it at some values. Those beyond its range are omitted. */
 function rulePath(chart: Chart, x: Scale, y: Scale, bottomEdge: number): Html {
   const { rules, width } = chart
   const { left, top } = MARGINS
@@ -169,7 +169,7 @@ const LEADER_LENGTH = 14
 /** A narrower drawing has no names at the ends of its lines. */
 const MIN_WIDTH_FOR_NAMES = 520
 
-/** The names of lines at their ends, moved apart where they would overlap. */
+/** The names of lines at their ends, moved apart where they would overlap; empty if the drawing is too narrow. */
 function namesAtEnds(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   if (chart.width < MIN_WIDTH_FOR_NAMES) return html``
   const { values } = chart.x
@@ -177,7 +177,6 @@ function namesAtEnds(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   const names = chart.lines.flatMap(({ named, label, tone, width, values: heights }) => {
     const height = heights[last]
     if (!named || height == null || height < y.from || height > y.to) return []
-    // `nameY` may be moved.
     return [{ label, tone, width, lineY: y.place(height), nameY: y.place(height) }]
   })
   names.sort((a, b) => a.lineY - b.lineY)
@@ -206,7 +205,7 @@ function isLog({ from, to, place }: Scale): boolean {
 
 type Values = readonly (number | null)[]
 
-/** A line with a gap at every missing value; closed down to `floor` if there is one. */
+/** The path of a line with a gap at every missing value. @param floor y of a lower edge, which makes it an area */
 function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, floor?: number): string {
   return knownRuns(values)
     .map(([from, to]) => {
@@ -268,7 +267,7 @@ function markPath(shape: Marks['shape'], x: number, y: number): string {
   return `M${roundToTenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
 }
 
-/** The runs of each band that occurs, by its code. */
+/** The ranges of x in which each band lasts, by the band's code. */
 function runsByBand({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
   const runs = new Map<number, { from: number; to: number }[]>()
   codes.forEach((code, i) => {

@@ -122,12 +122,12 @@ function partsHtml(parts: readonly Part[], title = ''): Html {
   return html`${parts.filter(({ on }) => isShown(on)).map(part => partHtml(part, title))}`
 }
 
-/** A part of a section as markup. @param section title of the section, which a table does not repeat */
-function partHtml(part: Part, section: string): Html {
+/** A part of a section as markup; empty for a part of terminals. @param sectionTitle a table does not repeat it */
+function partHtml(part: Part, sectionTitle: string): Html {
   if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
   if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
   if ('facts' in part) return factList(part.facts)
-  if ('table' in part) return table(part.table, section)
+  if ('table' in part) return table(part.table, sectionTitle)
   if ('chart' in part) return figure(part.chart, part.note)
   if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
   if ('estimates' in part)

@@ -30,6 +30,7 @@ process.stdin.once('end', () => process.exit())
 send(Buffer.from(programIdentity()))
 void runTasks()
 
+/** Starts a thread with the first message, a job and its data, and runs each later message, a list of tasks. */
 async function runTasks(): Promise<void> {
   let threads: Threads<unknown, unknown> | null = null
   for await (const { bytes } of readFrames(process.stdin, LENGTH_BYTES)) {

@@ -100,6 +100,7 @@ port.on('message', (message: ToThread) => {
   })
 })
 
+/** Runs a task, and sends its result or its error under the task's number. */
 async function runTask(id: number, task: unknown, signal: AbortSignal): Promise<void> {
   try {
     const { result, transfer } = await (await handler).answer(task, signal)

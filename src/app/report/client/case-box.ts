@@ -3,13 +3,13 @@ import { factList } from '../table.js'
 
 /** The facts of one case of a chart, such as a trade, and the buttons that choose it. */
 export class CaseBox {
-  readonly box = element('div', 'case')
+  readonly box = newElement('div', 'case')
   readonly #cases: Cases
   readonly #choose: (chosen: Case | null) => void
   readonly #back: HTMLButtonElement
   readonly #next: HTMLButtonElement
-  readonly #title = element('p', 'case-title')
-  readonly #facts = element('div', 'case-facts')
+  readonly #title = newElement('p', 'case-title')
+  readonly #facts = newElement('div', 'case-facts')
   #shownIndex: number | null = null
 
   /** @param choose called with the case to show in the chart; null for none */
@@ -69,7 +69,7 @@ export class CaseBox {
   }
 
   #button(text: string, act: () => void): HTMLButtonElement {
-    const button = element('button', 'control')
+    const button = newElement('button', 'control')
     button.type = 'button'
     button.textContent = text
     button.addEventListener('click', act)
@@ -77,7 +77,7 @@ export class CaseBox {
   }
 }
 
-export function element<Name extends keyof HTMLElementTagNameMap>(
+export function newElement<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className: string,
 ): HTMLElementTagNameMap[Name] {

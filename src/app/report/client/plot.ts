@@ -1,7 +1,7 @@
 import type { Case, Chart, Stripes } from '../../present/chart.js'
 import { drawChart, scalesOf } from '../chart.js'
 import { type Extent, type Scale, valueText, visiblePart, xExtent } from '../scale.js'
-import { CaseBox, element } from './case-box.js'
+import { CaseBox, newElement } from './case-box.js'
 
 /** Charts that are zoomed and pointed at together, by the name of their group. */
 const groups = new Map<string, Plot[]>()
@@ -36,10 +36,10 @@ export class Plot {
   readonly #hiddenParts = new Set<string>()
   /** The index of the pointed x value; null for none. */
   #pointedIndex: number | null = null
-  readonly #pointer = element('div', 'pointer')
-  readonly #selection = element('div', 'selection')
-  readonly #readout = element('p', 'readout')
-  readonly #reset = element('button', 'control')
+  readonly #pointer = newElement('div', 'pointer')
+  readonly #selection = newElement('div', 'selection')
+  readonly #readout = newElement('p', 'readout')
+  readonly #reset = newElement('button', 'control')
   readonly #hint: string
   readonly #cases: CaseBox | null
   #chosenCase: Case | null = null
@@ -65,13 +65,14 @@ export class Plot {
     this.#showRange(this.#fullRange)
   }
 
+  /** Adds the readout, the reset button and the facts of cases around the drawing, and the marks of pointer and drag. */
   #addTools(): void {
     this.#figure.classList.add('live')
     this.#readout.textContent = this.#hint
     this.#reset.type = 'button'
     this.#reset.textContent = 'Reset zoom'
     this.#reset.hidden = true
-    const tools = element('div', 'tools')
+    const tools = newElement('div', 'tools')
     tools.append(this.#readout, this.#reset)
     this.#drawing.before(tools)
     if (this.#cases !== null) this.#drawing.after(this.#cases.box)
@@ -172,8 +173,8 @@ export class Plot {
     const textOf = (at: number | undefined): string => valueText(x.unit, at)
     const xText = edges === undefined ? textOf(value) : `${textOf(edges[index])} to ${textOf(edges[index + 1])}`
     const left = this.#x.place(value)
-    const notesNearby = marks.flatMap(({ at: days, notes }) =>
-      notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= MARK_REACH_PX),
+    const notesNearby = marks.flatMap(({ at: xs, notes }) =>
+      notes.filter((_, i) => Math.abs(this.#x.place(xs[i]!) - left) <= MARK_REACH_PX),
     )
     const band = stripes === null ? null : bandAt(stripes, value)
     const shade = shades.flatMap(({ spans }) => spans).find(({ from, to }) => value >= from && value <= to)
@@ -318,7 +319,7 @@ export class Plot {
     return items.map(item => {
       const name = item.dataset.part!
       const [kind = '', part = '0'] = name.split(' ')
-      const valueElement = element('span', 'told')
+      const valueElement = newElement('span', 'told')
       item.append(valueElement)
       if (canHide && kind !== 'marks') this.#makeToggle(item, name)
       return { kind, part: Number(part), element: valueElement }
@@ -327,7 +328,7 @@ export class Plot {
 
   /** Makes a name of the legend a button that hides and shows its part. */
   #makeToggle(item: HTMLElement, name: string): void {
-    const button = element('button', 'toggle')
+    const button = newElement('button', 'toggle')
     button.type = 'button'
     button.setAttribute('aria-pressed', 'true')
     button.append(...item.childNodes)

@@ -81,14 +81,14 @@ export class PriceChart {
     this.#paintBands()
   }
 
-  /** Moves to a day, and marks it. */
+  /** Moves to a day, and marks it; does nothing for a day without a bar. */
   moveTo(date: string): void {
-    const bar = this.#content.bars.findIndex(bar => bar.date === date)
-    if (bar === -1) return
-    const range = { from: bar - BARS_AROUND_EVENT.before, to: bar + BARS_AROUND_EVENT.after }
+    const index = this.#content.bars.findIndex(bar => bar.date === date)
+    if (index < 0) return
+    const range = { from: index - BARS_AROUND_EVENT.before, to: index + BARS_AROUND_EVENT.after }
     this.#chart.timeScale().setVisibleLogicalRange(range)
     // The chart moves with the next frame, and the cross is placed where the day is then.
-    const { close } = this.#content.bars[bar]!
+    const { close } = this.#content.bars[index]!
     requestAnimationFrame(() =>
       requestAnimationFrame(() => this.#chart.setCrosshairPosition(close, date, this.#candles)),
     )

@@ -31,10 +31,10 @@ export class Page {
   }
 
   /** Asks a question that differs in some parts. The browser can go back to the one before. */
-  ask(other: Partial<PageQuestion>): void {
-    const question = { ...this.question, ...other }
+  ask(changes: Partial<PageQuestion>): void {
+    const question = { ...this.question, ...changes }
     // The chosen event belongs to its ticker and its band.
-    if (changesSubject(other)) question.date = other.date ?? ''
+    if (changesSubject(changes)) question.date = changes.date ?? ''
     const search = searchFromQuestion(question)
     if (search !== location.search) history.pushState(null, '', search || location.pathname)
     this.#setQuestion(question)
@@ -72,6 +72,6 @@ export class Page {
 const SUBJECT = ['ticker', 'field', 'band', 'when'] as const
 
 /** Whether a change concerns the ticker or its events, so that the chosen event no longer belongs to the question. */
-function changesSubject(other: Partial<PageQuestion>): boolean {
-  return SUBJECT.some(name => name in other)
+function changesSubject(changes: Partial<PageQuestion>): boolean {
+  return SUBJECT.some(name => name in changes)
 }
