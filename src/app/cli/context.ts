@@ -4,6 +4,7 @@ import { formatDay } from '../../core/model/day.js'
 import { count, numberText } from '../../core/numbers.js'
 import type { Cluster, Omitted, Source } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
+import type { BandsClient } from '../client.js'
 import type { Opened } from '../open/database.js'
 import type { DatabaseChoice } from '../open/paths.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
@@ -126,6 +127,19 @@ export class Context {
     const { openLocal } = await import('../open/database.js')
     this.#opened ??= await openLocal({ ...this.choice, ...this.#localSettings, cluster: await this.cluster() })
     return this.#opened
+  }
+
+  /** The local database as the library has it, with a cache: for a program that answers until it is stopped. */
+  async openClient(): Promise<{ client: BandsClient; path: string; sample: boolean }> {
+    this.refuseRemote()
+    const [{ CACHE_BYTES, openLocal }, { BandsClient }] = await Promise.all([
+      import('../open/database.js'),
+      import('../client.js'),
+    ])
+    const opened = await openLocal({ ...this.choice, ...this.#localSettings, cacheBytes: CACHE_BYTES })
+    const { path, sample } = opened
+    const client = new BandsClient(opened, { path, sample, tier: this.config.tier, ledger: this.choice })
+    return { client, path, sample }
   }
 
   /** The bundled sample, even if the user has a database. */

@@ -60,7 +60,7 @@ const PAGE_ENDINGS = ['.html', '.htm']
 
 /** The options that write tables of an answer, and its page, into files. @param tables the tables of the command */
 export function fileOptions(tables: readonly string[]): OptionSpec[] {
-  const write = {
+  const tableFileKind = {
     schema: { type: 'string' },
     takes: 'TABLE=FILE',
     example: `${tables[0]}=${tables[0]}.csv`,
@@ -68,7 +68,7 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
     parse: (_: string, written: unknown) => written,
   } as const
   const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json`
-  return [...optionsOf({ write: optional(write, help) }), REPORT]
+  return [...optionsOf({ write: optional(tableFileKind, help) }), REPORT]
 }
 
 /**

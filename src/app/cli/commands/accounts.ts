@@ -106,7 +106,7 @@ const list: Command = {
         return { ...accountRow(account), keys: keyCount, day_used: day, hour_used: hour }
       }),
     )
-    const shown: Column<(typeof rows)[number]>[] = [
+    const tableColumns: Column<(typeof rows)[number]>[] = [
       column('name'),
       column('tier'),
       column('keys', 'count'),
@@ -117,7 +117,7 @@ const list: Command = {
       { title: 'created', kind: 'date', spare: 2, value: row => row.created.slice(0, 10) },
     ]
     const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
-    await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, shown, { columns }))
+    await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, tableColumns, { columns }))
     if (rows.length === 0) await context.remark('no account yet; bands accounts create NAME --tier free makes one.')
   },
 }
@@ -217,15 +217,16 @@ const layout: Command = {
 async function showPlan(context: Context, plan: Awaited<ReturnType<typeof accountsUpdatePlan>>): Promise<void> {
   const { accounts, schema, known, changes } = plan
   const document = { schema: 'bands.accounts-plan/1', accounts, found: schema, known, changes }
-  const shown: Column<(typeof changes)[number]>[] = [
+  const tableColumns: Column<(typeof changes)[number]>[] = [
     column('step', 'count'),
     column('phase'),
     column('change'),
     column('servers_from', 'count', { title: 'servers from schema' }),
   ]
   const state = `${accounts}: schema ${schema}, this bands knows ${known}`
-  const next = schema < known ? 'bands accounts layout as the owner of the tables takes these steps' : 'no step to take'
-  await context.show(describeList(document, changes, shown, { notes: [`${state}; ${next}`] }))
+  const nextStep =
+    schema < known ? 'bands accounts layout as the owner of the tables takes these steps' : 'no step to take'
+  await context.show(describeList(document, changes, tableColumns, { notes: [`${state}; ${nextStep}`] }))
 }
 
 const grant: Command = {
@@ -298,9 +299,9 @@ async function showUsage(context: Context, args: Args): Promise<void> {
   const first = dateOf(from)
   const last = dateOf(now)
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
-  const shown = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
+  const tableColumns = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
   const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]
-  await context.show(describeList(document, rows, shown, { notes }))
+  await context.show(describeList(document, rows, tableColumns, { notes }))
 }
 
 const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
@@ -319,13 +320,13 @@ async function reconcile(context: Context, args: Args): Promise<void> {
   const account = name === undefined ? null : await accounts.account(name)
   const result = await accounts.reconcile(account?.id)
   const { rows, requests, credits, discrepancies } = result
-  const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
+  const countedText = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
-  const shown = [
+  const tableColumns = [
     ...[column('account'), column('period'), column('start')],
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
   const document = { schema: 'bands.reconciliation/1', account: account?.name ?? null, ...result }
-  await context.show(describeList(document, discrepancies, shown, { notes: [`${counted}: ${verdict}`] }))
+  await context.show(describeList(document, discrepancies, tableColumns, { notes: [`${countedText}: ${verdict}`] }))
   if (discrepancies.length > 0) context.exitCode = 5
 }

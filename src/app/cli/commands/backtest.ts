@@ -102,8 +102,8 @@ async function writeBacktestFiles(
   market: PricedSource,
   result: Backtest,
 ): Promise<void> {
-  const { open } = result.signals
-  const openText = open === 0 ? '' : `, ${numberText(open)} of them still open,`
+  const { open: openTrades } = result.signals
+  const openText = openTrades === 0 ? '' : `, ${numberText(openTrades)} of them still open,`
   if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(result), openText)
   if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(result))
   if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearsByName(result)))
@@ -150,21 +150,21 @@ async function readBacktestParams(
   // A condition may have commas, so it is taken as it was typed.
   const exits = args.texts('exit')
   if (exits.length > 0) options.exit = exits.length === 1 ? exits[0] : exits
-  const [first, ...more] = args.rest(0)
-  if (first === undefined && !isPooled(args) && args.text('when') === undefined)
+  const [firstWord, ...otherWords] = args.rest(0)
+  if (firstWord === undefined && !isPooled(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
-  const isStrategyFile = first !== undefined && /\.(ya?ml|json)$/i.test(first)
+  const isStrategyFile = firstWord !== undefined && /\.(ya?ml|json)$/i.test(firstWord)
   if (!isStrategyFile) {
     const target = await tickersAndField(context, args, 'backtest', () => market.withBars())
     // A strategy file sets its own costs; those of config.json are for runs without one.
     return { params: { ...configCosts(context.config), ...options, ...target }, parsing: { tier, fields } }
   }
-  if (more.length > 0) throw extraWordsError(more, fields)
-  const strategy = await readSmallFile(first)
+  if (otherWords.length > 0) throw extraWordsError(otherWords, fields)
+  const strategy = await readSmallFile(firstWord)
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
     params: { ...options, ...tickers, strategy },
-    parsing: { tier, fields, file: first, loaded: await market.withBars() },
+    parsing: { tier, fields, file: firstWord, loaded: await market.withBars() },
   }
 }
 
@@ -175,14 +175,14 @@ function configCosts({ saved }: Config): Written {
 }
 
 /** The error for words after a strategy file, which has its own field and tickers. */
-function extraWordsError(more: readonly string[], fields: FieldSet): InvalidParameter {
-  const field = more.find(word => fields.named(word) !== undefined)
-  const tickers = more.filter(word => word !== field).join(',')
+function extraWordsError(extraWords: readonly string[], fields: FieldSet): InvalidParameter {
+  const field = extraWords.find(word => fields.named(word) !== undefined)
+  const tickers = extraWords.filter(word => word !== field).join(',')
   const advice: string[] = []
   if (field !== undefined) advice.push(`its field is in the file, so leave out ${field}`)
   if (tickers !== '') advice.push(`give tickers with --tickers ${tickers}`)
   const message = `a strategy file stands alone: ${advice.join('; ')}.`
-  return wrong('tickers', message, { value: more.join(' '), allowed: USAGE })
+  return wrong('tickers', message, { value: extraWords.join(' '), allowed: USAGE })
 }
 
 const USAGE =

@@ -31,16 +31,17 @@ const backup: Command = {
     const files = restoredFilesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
     const path = resolve(target)
     const { backUp, backUpInto, isBackup } = await import('../../backup/backup.js')
-    const isParent = !isBackup(path) && (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
-    if (keep !== undefined && !isParent) {
+    const isFolderOfBackups =
+      !isBackup(path) && (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
+    if (keep !== undefined && !isFolderOfBackups) {
       const words = sentence`${parameter('keep')} is for a folder of backups, and ${target} is not one; end it with a slash to make one.`
       throw wrong('keep', words)
     }
     const now = context.world.now()
-    const backedUp = isParent
+    const result = isFolderOfBackups
       ? await backUpInto(files, path, { keep: keep ?? null, now })
       : { folder: path, manifest: await backUp(files, path, now), removed: [] }
-    const { folder, manifest, removed } = backedUp
+    const { folder, manifest, removed } = result
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
     const kinds = manifest.files.map(({ kind }) => kind)
     const row = { schema: 'bands.backup/2', folder, made: manifest.made, bytes, files: kinds, removed }

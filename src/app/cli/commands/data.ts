@@ -74,11 +74,11 @@ const facts: Command = {
     const { knownFacts } = await import('../../../data/local/facts.js')
     const result = await knownFacts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
     await context.show(describeFacts(result, kind, limit))
-    const [first] = result.kinds
-    const by = result.as_of === null ? '' : ` by ${result.as_of}`
-    if (first === undefined)
-      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import FILE loads facts.`)
-    else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${first.kind}`)
+    const [firstKind] = result.kinds
+    const asOfText = result.as_of === null ? '' : ` by ${result.as_of}`
+    if (firstKind === undefined)
+      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${asOfText}; bands import FILE loads facts.`)
+    else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${firstKind.kind}`)
   },
 }
 
@@ -138,9 +138,9 @@ async function verifyData(context: Context, deep: boolean): Promise<{ tickers: n
     const damages = await verify(local, { deep })
     return { tickers: (await local.store.names()).length, damages }
   } catch (error) {
-    const fault = error instanceof StorageError ? corruptionMessage(error) : null
-    if (fault === null) throw error
-    const message = `${fault}; import the files again into a new database, or put a backup in its place`
+    const corruption = error instanceof StorageError ? corruptionMessage(error) : null
+    if (corruption === null) throw error
+    const message = `${corruption}; import the files again into a new database, or put a backup in its place`
     throw new BadData({ file: databasePath(context.choice) }, message, { cause: error })
   }
 }
@@ -176,7 +176,7 @@ const remove: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
     const importer = await openForImport(context, { wait: args.flag('wait') })
-    // Without a day all of the ticker goes; the day and the number of bars are null then.
+    // Without a day the whole ticker is removed; `after` and `bars` are null then.
     const after = day === undefined ? null : formatDay(day)
     const bars = day === undefined ? null : await removeBarsAfter(importer, ticker, day)
     if (day === undefined && !(await importer.remove(ticker)))
@@ -240,8 +240,8 @@ const unlock: Command = {
     const { path, freed } = await forceUnlock(context.choice)
     const { pid = null, host = null, started = null } = freed ?? {}
     const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
-    const who = `process ${pid} on ${host}, which took it at ${started}, has it no more`
-    await context.show(oneRow(row, [freed === null ? 'no process is writing; nothing to unlock' : who]))
+    const freedText = `process ${pid} on ${host}, which took it at ${started}, has it no more`
+    await context.show(oneRow(row, [freed === null ? 'no process is writing; nothing to unlock' : freedText]))
   },
 }
 

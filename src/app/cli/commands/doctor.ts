@@ -75,9 +75,9 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
   }))
   const rows = withRemedies.map(({ name, ...check }) => ({ check: name, ...check }))
   const remedies = { ...column('remedy'), value: ({ remedy }: CheckRow) => remedy ?? '' }
-  const shown = [column('check'), column('outcome'), column('detail'), remedies]
+  const tableColumns = [column('check'), column('outcome'), column('detail'), remedies]
   return {
-    ...describeList({ schema, outcome, checks: withRemedies }, rows, shown),
+    ...describeList({ schema, outcome, checks: withRemedies }, rows, tableColumns),
     blocks: screen => {
       if (screen.words) return null
       const drawnRows = wide ? rows : rows.filter(isFinding)
@@ -95,6 +95,9 @@ interface CheckRow {
   remedy: string | null
 }
 
+/** In columns: the outcome of a check, and the two blanks after it. */
+const OUTCOME_WIDTH = 6
+
 const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
 
 function isFinding({ outcome }: CheckRow): boolean {
@@ -105,20 +108,21 @@ function isFinding({ outcome }: CheckRow): boolean {
 function passedLines(rows: readonly CheckRow[], { width, paint }: Screen): string[] {
   const names = rows.filter(row => !isFinding(row)).map(({ check }) => check)
   if (names.length === 0) return []
-  const [first = '', ...rest] = wrap(names.join(', '), width - 6)
-  const lines = [`${paint.good('ok'.padEnd(4))}  ${first}`, ...rest.map(line => ' '.repeat(6) + line)]
+  const [first = '', ...rest] = wrap(names.join(', '), width - OUTCOME_WIDTH)
+  const lines = [`${paint.good('ok'.padEnd(4))}  ${first}`, ...rest.map(line => ' '.repeat(OUTCOME_WIDTH) + line)]
   return [...lines, 'what each found: --wide']
 }
 
 /** The lines of one check: outcome and name, then its detail and remedy, indented. */
 function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
-  const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
+  const heading = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
   // Details are next to the name, or below it on a narrow terminal, where a path has more room.
-  const indent = width < 60 ? 6 : 20
+  const indent = width < 60 ? OUTCOME_WIDTH : 20
   const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
-  if (width < 60) return [head, ...lines]
-  return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
+  if (width < 60) return [heading, ...lines]
+  const [firstLine = '', ...otherLines] = lines
+  return [heading + firstLine.slice(OUTCOME_WIDTH + check.length), ...otherLines]
 }
 
 /** Checks settings, stored keys and the chosen server, at no cost. Never throws for a finding. */

@@ -47,9 +47,9 @@ const eventsCommand: Command = {
     const limitedQuery = await eventsQuery(context, args, { ticker: tickers[0]!, ...target })
     const query = withoutDefaultLimit(context, args, limitedQuery)
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
-    const isPlain = context.format === 'json' && !args.flag('returns')
-    const events = await (isPlain ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
-    if (events > 0) return
+    const isSpecifiedPage = context.format === 'json' && !args.flag('returns')
+    const total = await (isSpecifiedPage ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
+    if (total > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.source(), query)
     if (args.flag('fail-empty')) context.exitCode = 3

@@ -86,11 +86,12 @@ const revoke: Command = {
     const identity = identityValue(args)
     const now = context.world.now()
     const accounts = await accountsFor(context, args)
-    const before = await accounts.key(identity)
+    const entryBefore = await accounts.key(identity)
     await accounts.revoke(identity, now.toISOString())
     const entry = (await accounts.key(identity))!
-    const since = `${identity} of ${entry.account.name} counts no more`
-    const note = before?.revoked != null ? `${since}; it was revoked ${minuteText(entry.revoked)}` : since
+    const revokedText = `${identity} of ${entry.account.name} counts no more`
+    const wasRevoked = entryBefore?.revoked != null
+    const note = wasRevoked ? `${revokedText}; it was revoked ${minuteText(entry.revoked)}` : revokedText
     await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
@@ -111,17 +112,16 @@ const roll: Command = {
     const typedExpiry = expiryValue(args, now)
     const { key, ...newKey } = generateKey()
     const accounts = await accountsFor(context, args)
+    // An unknown key is refused by `roll`.
     const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
     const graceEnd = new Date(now.getTime() + grace).toISOString()
     await accounts.roll(identity, { ...newKey, name, created, expires: typedExpiry ?? expires }, graceEnd)
-    const entry = (await accounts.key(newKey.identity))!
+    const newEntry = (await accounts.key(newKey.identity))!
     const oldEntry = (await accounts.key(identity))!
-    await showNewKey(context, key, entry, oldEntry)
+    await showNewKey(context, key, newEntry, oldEntry)
     const remainingMs = Date.parse(oldEntry.expires!) - now.getTime()
-    const validity =
-      remainingMs <= 0
-        ? 'counts no more'
-        : `counts until ${minuteText(oldEntry.expires)} UTC, ${durationText(remainingMs)} from now`
+    const untilText = `counts until ${minuteText(oldEntry.expires)} UTC, ${durationText(remainingMs)} from now`
+    const validity = remainingMs <= 0 ? 'counts no more' : untilText
     await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${validity}.`)
   },
 }
@@ -161,7 +161,7 @@ function minuteText(time: string | null): string {
   return time === null ? '-' : time.slice(0, 16).replace('T', ' ')
 }
 
-/** How long something lasts from now: `23 hours`, `7 days`. */
+/** A duration in whole days or hours: `23 hours`, `7 days`. */
 function durationText(milliseconds: number): string {
   const hours = Math.round(milliseconds / HOUR_MS)
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')

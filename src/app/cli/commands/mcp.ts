@@ -9,24 +9,11 @@ const mcp: Command = {
     'It reads the database and never changes it. A study and a backtest count in the trial log.',
   ],
   async run(context) {
-    context.refuseRemote()
-    const { config, world, fields } = context
-    const [{ CACHE_BYTES, openLocal }, { BandsClient }, { serveAssistant }] = await Promise.all([
-      import('../../open/database.js'),
-      import('../../client.js'),
-      import('../../mcp/server.js'),
-    ])
-    const view = { tier: config.tier, asOf: config.as_of, threads: config.threads, now: () => world.now() }
-    const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
-    const { path, sample } = opened
-    const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
-    context.closeAtEnd(bands)
+    const [{ client }, { serveAssistant }] = await Promise.all([context.openClient(), import('../../mcp/server.js')])
+    context.closeAtEnd(client)
     context.omitSourceNotice()
-    await serveAssistant(
-      bands,
-      new Readable().wrap(world.stdin()),
-      writableOf(text => world.out.write(text)),
-    )
+    const output = writableOf(text => context.world.out.write(text))
+    await serveAssistant(client, new Readable().wrap(context.world.stdin()), output)
   },
 }
 

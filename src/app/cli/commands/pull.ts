@@ -77,7 +77,7 @@ const pullCommand: Command = {
     const puller = await openForPull(context, { wait: args.flag('wait') })
     // Every page is stored at once: after a signal, the pages so far are still shown.
     context.endTidily()
-    const pulledSeries = isAllFields ? withinTier(series, remote.tier) : series
+    const pulledSeries = isAllFields ? seriesWithinTier(series, remote.tier) : series
     const limit = maxCredits === undefined ? {} : { maxCredits }
     const options = { ...limit, ...progressCallbacks(context, remote) }
     const report = await puller.pull(remote, { ...request, series: pulledSeries }, options)
@@ -195,13 +195,13 @@ function creditsLeftText(left: CreditsLeft | null): string {
 
 /** The notes and refusals of series, at most MAX_LISTED, and the spent credits. */
 function pullNotes({ series, credits, creditsLeft }: PullReport): string[] {
-  const withNote = series.filter(({ note, refusal }) => note !== null || refusal !== null)
-  const lines = withNote
+  const withMessage = series.filter(({ note, refusal }) => note !== null || refusal !== null)
+  const lines = withMessage
     .slice(0, MAX_LISTED)
     .map(
       ({ ticker, timeframe, field, refusal, note }) => `${ticker} ${timeframe} ${field}: ${refusal?.message ?? note}`,
     )
-  const omitted = withNote.length - lines.length
+  const omitted = withMessage.length - lines.length
   if (omitted > 0) lines.push(`and ${numberText(omitted)} more (--json has all)`)
   return [...lines, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
 }
@@ -274,7 +274,7 @@ function refuseMistypedField(word: string): void {
 }
 
 /** The series whose fields the key's tier has; all if the server does not report the tier. */
-function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
+function seriesWithinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
   if (tier === null) return series
   const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
   return series.filter(({ field }) => granted.has(field))
@@ -315,22 +315,22 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, isAllFields: boolean): unknown {
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
-  const rest = `${numberText(unfinished)} of ${numberText(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
+  const unfinishedText = `${numberText(unfinished)} of ${numberText(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
   if (stopped === 'credits')
     return new BandsError(
       'rate_limit_exceeded',
-      `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be: ${rest}`,
+      `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be: ${unfinishedText}`,
     )
-  if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
+  if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${unfinishedText}`)
   const isAboveTier = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
   const refused = series.filter(report => report.refusal !== null && !(isAllFields && isAboveTier(report)))
-  const [first] = refused
-  if (first === undefined) return null
-  if (series.length === 1) return first.refusal
-  const { code, message } = first.refusal!
-  const number = refused.length === 1 ? 'One' : numberText(refused.length)
-  return new BandsError(code, `${number} of ${numberText(series.length)} series could not be pulled: ${message}`)
+  const [firstRefused] = refused
+  if (firstRefused === undefined) return null
+  if (series.length === 1) return firstRefused.refusal
+  const { code, message } = firstRefused.refusal!
+  const refusedText = refused.length === 1 ? 'One' : numberText(refused.length)
+  return new BandsError(code, `${refusedText} of ${numberText(series.length)} series could not be pulled: ${message}`)
 }
 
 export const commands = { pull: pullCommand }

@@ -38,7 +38,7 @@ const scanCommand: Command = {
       const note = source.server?.note ?? emptyScanNote(query, page, day === null ? null : formatDay(day))
       return context.remark(`No match: ${note}`)
     }
-    // The page itself says so.
+    // JSON has the number.
     if (match_count > matches.length && context.format !== 'json')
       await context.remark(await notShownText(context, page))
     await context.hint(...hintsFor(query, page, context.config.upgrade_url))
@@ -69,12 +69,13 @@ async function notShownText(context: Context, { matches, match_count }: Oversold
 function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: string | undefined): string[] {
   const [first] = matches
   if (first === undefined) return []
-  const weekly = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
-  const next = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${weekly}`
-  const same = `the same as a screen: bands screen "rsi_zone in (oversold, deep_oversold)"${weekly}`
-  if (first.days_in_oversold !== undefined) return [next, same]
+  const timeframeText = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
+  const tallyHint = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${timeframeText}`
+  const screenHint = `the same as a screen: bands screen "rsi_zone in (oversold, deep_oversold)"${timeframeText}`
+  // Only Plus and Pro have these days.
+  if (first.days_in_oversold !== undefined) return [tallyHint, screenHint]
   const upgrade = url === undefined ? '' : `: ${url}`
-  return [`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`, next]
+  return [`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`, tallyHint]
 }
 
 export const commands = { 'scan oversold': scanCommand }

@@ -69,11 +69,11 @@ const screenCommand: Command = {
 
 /** Asks the search of a server, which knows bands on the last bar of each ticker. */
 async function screenAtServer(context: Context, args: Args, remote: Remote): Promise<void> {
-  const { timeframe, ...others } = args.params(Object.keys(OPTIONS))
-  const [refused] = Object.keys(others)
-  if (refused !== undefined) {
-    const words = sentence`${parameter(refused)} needs bars before the last one, and a search of a server has none.`
-    throw wrong(refused, words)
+  const { timeframe, ...otherParams } = args.params(Object.keys(OPTIONS))
+  const [refusedParam] = Object.keys(otherParams)
+  if (refusedParam !== undefined) {
+    const words = sentence`${parameter(refusedParam)} needs bars before the last one, and a search of a server has none.`
+    throw wrong(refusedParam, words)
   }
   const when = args.argument(0)
   const query = parseScreen(timeframe === undefined ? { when } : { when, timeframe }, context.fields)
@@ -114,10 +114,10 @@ function screenHints(
   { matches, when: condition }: Screen,
   { timeframe, tally }: { timeframe: string; tally: boolean },
 ): string[] {
-  const weekly = timeframe === 'weekly' ? ' --timeframe weekly' : ''
-  const when = `--when "${condition}"${weekly}`
-  const next = tally ? `bands show ${matches[0]!.ticker} ${when}` : `bands tally --all ${when}`
-  return [`next: ${next}`]
+  const timeframeText = timeframe === 'weekly' ? ' --timeframe weekly' : ''
+  const when = `--when "${condition}"${timeframeText}`
+  const nextLine = tally ? `bands show ${matches[0]!.ticker} ${when}` : `bands tally --all ${when}`
+  return [`next: ${nextLine}`]
 }
 
 /** Explains an empty answer, as far as possible without another question. With --fail-empty the exit code is 3. */
@@ -160,6 +160,7 @@ const changesCommand: Command = {
     const show = (changed: Changed) => showChanges({ context, args, post }, changed, tickers.length)
     if (parsed.since !== 'last')
       return show(await changes(local, { ...query, since: parsed.since ?? dayBefore }, options))
+    // The marks of a question are the points up to which its answers were shown.
     const question = marksName({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
     const lists = context.closeAtEnd(await openLists(context.choice))
     const marks = await lists.readMarks(question)

@@ -138,11 +138,11 @@ async function serveUntilSignal(
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
     })
-    const takeOver = opened.sample ? null : followDataFile(opened, running)
+    const follower = opened.sample ? null : followDataFile(opened, running)
     // Settles after the last reload; reloads do not overlap.
     let reloads = Promise.resolve()
     const stopReloading = world.onReload?.(() => {
-      reloads = reloads.then(() => reload(running, options)).then(() => takeOver?.checkNow())
+      reloads = reloads.then(() => reload(running, options)).then(() => follower?.checkNow())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
@@ -158,7 +158,7 @@ async function serveUntilSignal(
   }
 }
 
-/** Takes over every new file of data, and logs that. */
+/** Watches the file of data. Each new one is taken over or refused, and that is logged. */
 function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer) {
   return opened.follow(takeOver, {
     taken: data => log.add('info', { message: 'took over a new file of data', data }),
@@ -167,11 +167,11 @@ function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer)
 }
 
 /** Reads the certificate again. An unusable file changes nothing, and is logged. */
-async function reload({ setCertificate: certify, log }: RunningServer, options: Options): Promise<void> {
+async function reload({ setCertificate, log }: RunningServer, options: Options): Promise<void> {
   const tls = await readCertificate(options).catch((error: Error) =>
     log.add('error', { message: `the certificate stays as it was: ${error.message}` }),
   )
-  if (tls) certify(tls)
+  if (tls) setCertificate(tls)
   log.add('info', { message: 'files were read again' })
 }
 
@@ -237,7 +237,7 @@ function refuseInvalidOrigin({ cors }: Options): void {
 /** Reads the certificate and its key; undefined without --tls. Throws ConfigError for unusable files. */
 async function readCertificate({ tls }: Options): Promise<ServerOptions['tls']> {
   if (tls === undefined) return undefined
-  const [cert, key] = await Promise.all([pem(tls.cert), pem(tls.key)])
+  const [cert, key] = await Promise.all([readPem(tls.cert), readPem(tls.key)])
   await refuseSharedSecret(tls.key)
   try {
     createSecureContext({ cert, key })
@@ -248,7 +248,7 @@ async function readCertificate({ tls }: Options): Promise<ServerOptions['tls']> 
   return { cert, key }
 }
 
-async function pem(file: string): Promise<string> {
+async function readPem(file: string): Promise<string> {
   const text = await readTextFile(file)
   if (text === null) throw new ConfigError(`there is no file ${file}.`)
   return text

@@ -133,7 +133,7 @@ function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
  */
 function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
   const begunKinds = new Set<FactKind>()
-  const throwStorageError = (work: () => void): void => {
+  const withStorageError = (work: () => void): void => {
     try {
       work()
     } catch (cause) {
@@ -141,13 +141,13 @@ function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
     }
   }
   const write = (part: TickerFacts): void => {
-    const isBegun = begunKinds.has(part.kind)
-    const text = isBegun ? factRows(part) : factHeader(part.kind) + factRows(part)
-    writeFileSync(join(folder, `${part.kind}.csv`), text, { flag: isBegun ? 'a' : 'w' })
+    const fileExists = begunKinds.has(part.kind)
+    const text = fileExists ? factRows(part) : factHeader(part.kind) + factRows(part)
+    writeFileSync(join(folder, `${part.kind}.csv`), text, { flag: fileExists ? 'a' : 'w' })
     begunKinds.add(part.kind)
   }
-  throwStorageError(() => mkdirSync(folder, { recursive: true }))
-  return facts => throwStorageError(() => facts.forEach(write))
+  withStorageError(() => mkdirSync(folder, { recursive: true }))
+  return facts => withStorageError(() => facts.forEach(write))
 }
 
 export const commands = { simulate: simulateCommand }

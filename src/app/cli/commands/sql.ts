@@ -121,7 +121,7 @@ async function showAnswer(context: Context, { columns, blocks }: SqlAnswer, limi
     const maxRows = context.isForPeople ? limit - rows.length : block.count
     if (maxRows > 0) for (const row of block.rows().slice(0, maxRows)) rows.push(row)
   }
-  await context.show({ ...documentOf(columns, rows), paragraphs: [tableOf(columns, rows)] })
+  await context.show({ ...answerOfRows(columns, rows), paragraphs: [rowsTable(columns, rows)] })
   const omitted = totalRows - rows.length
   if (omitted > 0) await context.remark(`${count(omitted, 'row')} left out: --limit all shows them, --csv writes them.`)
 }
@@ -137,7 +137,8 @@ function cellValue(value: unknown): string | number | null {
   return JSON.stringify(value)
 }
 
-function documentOf(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<Answer, 'paragraphs'> {
+/** The document, the columns and the rows of an answer, without its paragraphs. */
+function answerOfRows(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<Answer, 'paragraphs'> {
   const described: SqlColumn[] = columns.map(({ name, type }) => ({ name, type }))
   return {
     document: { schema: 'bands.sql/1', columns: described, rows },
@@ -147,19 +148,19 @@ function documentOf(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<A
 }
 
 /** The table of a query's rows, with column names as the query has them. */
-function tableOf(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
+function rowsTable(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
   const heads = columns.map(
     ({ name, isNumber }): Heading => ({ title: name, verbatim: true, kind: isNumber ? 'count' : 'text' }),
   )
-  const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortNumber(row[name]) })))
+  const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortText(row[name]) })))
   return { heading: [], parts: [{ table: { caption: '', columns: heads, rows: cells } }] }
 }
 
-/** A number with the digits that a table needs. */
-function shortNumber(value: unknown): string | null {
-  const text = cellValue(value)
-  if (typeof text !== 'number') return text
-  return String(Number.isInteger(text) ? text : Number(text.toPrecision(6)))
+/** The text of a value for a table, a fraction with six digits; null for no value. */
+function shortText(value: unknown): string | null {
+  const content = cellValue(value)
+  if (typeof content !== 'number') return content
+  return String(Number.isInteger(content) ? content : Number(content.toPrecision(6)))
 }
 
 const SQL_TYPES = { text: 'VARCHAR', date: 'DATE', integer: 'INTEGER', number: 'DOUBLE' } as const
@@ -174,24 +175,19 @@ const VIEW_ROWS: Readonly<Record<ExportTable, string>> = {
 function viewsAnswer({ fields }: Context): Answer {
   const views = EXPORT_TABLES.map(view => {
     const columns = tableColumns(view, {}, fields)
-    const structs = windowStructs(columns.map(({ name }) => name)).map(({ name }) => ({
-      view,
-      column: name,
-      type: 'STRUCT',
-    }))
-    return {
-      view,
-      columns: [...columns.map(({ name, kind }) => ({ view, column: name, type: SQL_TYPES[kind] })), ...structs],
-    }
+    const plainColumns = columns.map(({ name, kind }) => ({ view, column: name, type: SQL_TYPES[kind] as string }))
+    const structs = windowStructs(columns.map(({ name }) => name))
+    const structColumns = structs.map(({ name }) => ({ view, column: name, type: 'STRUCT' }))
+    return { view, columns: [...plainColumns, ...structColumns] }
   })
   const rows = views.flatMap(({ columns }) => columns)
-  const heads = ['view', 'column', 'type'].map(name => ({ name, type: 'VARCHAR' }))
+  const describedColumns = ['view', 'column', 'type'].map(name => ({ name, type: 'VARCHAR' }))
   const paragraphs = views.map(({ view, columns }) => {
     const byType = Map.groupBy(columns, ({ type }) => type)
     const lines = [...byType].map(([type, group]) => `${type}: ${group.map(({ column }) => column).join(', ')}`)
     return { heading: [view, VIEW_ROWS[view]], parts: [{ notes: lines }] }
   })
-  return { ...documentOf(heads, rows), paragraphs }
+  return { ...answerOfRows(describedColumns, rows), paragraphs }
 }
 
 export const commands = { sql }

@@ -62,8 +62,8 @@ function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] 
   if (ticker === undefined || tickers.length > 1 || band === null) return []
   const events = { field, bands: band.split(',') }
   const words = eventWords(when === undefined ? events : { ...events, when })
-  const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
-  return [`next: ${quotedLine(['study', ticker, ...words, ...weekly])}`]
+  const timeframeWords = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
+  return [`next: ${quotedLine(['study', ticker, ...words, ...timeframeWords])}`]
 }
 
 const BAND_FILTER = { band: NOW.band, since: NOW.since }
@@ -101,11 +101,10 @@ const nowCommand: Command = {
     await context.noticeOmitted(query.omitted)
     if (result.states.length === 0) {
       const tickers = count(query.tickers.length, 'ticker')
-      const isOneTicker = query.tickers.length === 1
-      const present = isOneTicker
-        ? presentBands(context, await now(bands, query, { step: context.step }), filter.band)
-        : ''
-      await context.remark(present || `Nothing: none of ${tickers} is in a band as it was asked for.`)
+      let presentText = ''
+      if (query.tickers.length === 1)
+        presentText = presentBandsText(context, await now(bands, query, { step: context.step }), filter.band)
+      await context.remark(presentText || `Nothing: none of ${tickers} is in a band as it was asked for.`)
       if (args.flag('fail-empty')) context.exitCode = 3
       return
     }
@@ -135,15 +134,15 @@ interface NowOptions {
 }
 
 /**
- * The query for present bands. Without typed fields they are those of the first ticker's tier, and `omitted` are those
- * above it. Unless tickers and fields are both named, a ticker's fields that were not pulled are skipped.
+ * The query for present bands. Without typed fields, the fields are those of the first ticker's tier, and `omitted` are
+ * those above it. `skip` says which fields of a ticker were not pulled; undefined if tickers and fields are both named.
  */
 async function nowQuery(context: Context, source: Source, { namedTickers, typedFields, timeframe }: NowOptions) {
   const isNamed = namedTickers.length > 0
-  const listed = isNamed ? namedTickers : await allTickersOfNow(context)
+  const queriedTickers = isNamed ? namedTickers : await allTickersOfNow(context)
   const fieldNames = typedFields.length > 0 ? typedFields : undefined
-  const { fields, omitted } = await fieldsFor(source, fieldNames, { ticker: listed[0], timeframe })
-  const tickers = isNamed ? listed : await tickersWithFields(context, listed, { fields, timeframe })
+  const { fields, omitted } = await fieldsFor(source, fieldNames, { ticker: queriedTickers[0], timeframe })
+  const tickers = isNamed ? queriedTickers : await tickersWithFields(context, queriedTickers, { fields, timeframe })
   // Only pulled events may lack fields of a ticker.
   const skip = isNamed && typedFields.length > 0 ? undefined : await source.missing?.()
   return { tickers, fields, omitted, timeframe, skip }
@@ -153,7 +152,7 @@ async function nowQuery(context: Context, source: Source, { namedTickers, typedF
  * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has one.
  * Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
  */
-function presentBands(context: Context, { states }: Now, queriedBands: readonly string[] = []): string {
+function presentBandsText(context: Context, { states }: Now, queriedBands: readonly string[] = []): string {
   const hasQueriedBand = (field: string): boolean => {
     const vocabulary = context.fields.named(field)?.bands ?? []
     return queriedBands.some(band => vocabulary.includes(band))

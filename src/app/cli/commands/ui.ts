@@ -23,21 +23,15 @@ const uiCommand: Command = {
     'Ctrl-C ends it.',
   ],
   async run(context, args) {
-    context.refuseRemote()
     const { port } = args.read(UI)
-    const { config, world, fields } = context
-    const [{ CACHE_BYTES, openLocal }, { BandsClient }, { Answers }, { startUi }] = await Promise.all([
-      import('../../open/database.js'),
-      import('../../client.js'),
+    const { world, fields } = context
+    const [{ client, path, sample }, { Answers }, { startUi }] = await Promise.all([
+      context.openClient(),
       import('../../ui/answers.js'),
       import('../../ui/server.js'),
     ])
-    const view = { tier: config.tier, asOf: config.as_of, threads: config.threads, now: () => world.now() }
-    const opened = await openLocal({ ...context.choice, ...view, fields, cacheBytes: CACHE_BYTES })
-    const { path, sample } = opened
-    const bands = new BandsClient(opened, { path, sample, tier: config.tier, ledger: context.choice })
     const options = await threadOptions(context, sample ? SAMPLE : path)
-    const answers = new Answers(bands, { sample, options, choice: context.choice, fields })
+    const answers = new Answers(client, { sample, options, choice: context.choice, fields })
     context.omitSourceNotice()
     const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
     const running = await startUi(answers, { port, onFault }).catch(async error => {

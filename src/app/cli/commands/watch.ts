@@ -44,13 +44,13 @@ const list: Command = {
     const lists = await readLists(context.choice)
     // A column of only dashes is not numeric.
     const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
-    const shown: Column<NamedList>[] = [
+    const tableColumns: Column<NamedList>[] = [
       column('name'),
       { title: 'tickers', kind, value: row => (row.condition === null ? row.tickers.length : null) },
       { title: 'of', kind: 'text', wraps: true, value: row => row.condition ?? row.tickers.join(' ') },
     ]
     const columns = ['name', 'condition', 'tickers']
-    await context.show(describeList({ schema: 'bands.watch/1', lists }, lists, shown, { columns }))
+    await context.show(describeList({ schema: 'bands.watch/1', lists }, lists, tableColumns, { columns }))
     if (lists.length === 0) await context.remark('no list yet; bands watch add NAME TICKER makes one.')
   },
 }
@@ -59,9 +59,9 @@ const show: Command = {
   arguments: [NAME],
   examples: ['bands watch show tech', 'bands watch show tech --json'],
   async run(context, args) {
-    const found = findList(args.argument(0)!, await readLists(context.choice))
-    await showList(context, found)
-    await noticeMissingTickers(context, found.tickers)
+    const namedList = findList(args.argument(0)!, await readLists(context.choice))
+    await showList(context, namedList)
+    await noticeMissingTickers(context, namedList.tickers)
   },
 }
 
@@ -120,12 +120,14 @@ const listConditions: Command = {
   examples: ['bands conditions list', 'bands conditions list --json'],
   async run(context) {
     const conditions = (await allConditions(context)).map(({ name, condition }) => ({ name, condition }))
-    const shown: Column<NamedCondition>[] = [
+    const tableColumns: Column<NamedCondition>[] = [
       { title: 'name', kind: 'text', value: ({ name }) => `@${name}` },
       { title: 'condition', kind: 'text', wraps: true, value: ({ condition }) => condition },
     ]
     const columns = ['name', 'condition']
-    await context.show(describeList({ schema: 'bands.conditions/1', conditions }, conditions, shown, { columns }))
+    await context.show(
+      describeList({ schema: 'bands.conditions/1', conditions }, conditions, tableColumns, { columns }),
+    )
     if (conditions.length === 0)
       await context.remark('no condition has a name yet; bands conditions add NAME "CONDITION" gives one.')
   },
@@ -140,7 +142,7 @@ const showConditionCommand: Command = {
   examples: ['bands conditions show dip', 'bands conditions show dip --json'],
   async run(context, args) {
     const { name, condition } = findCondition(args.argument(0)!, await allConditions(context))
-    // A name in it may be removed since.
+    // It may use the name of a condition that was removed.
     const meaning = await readCondition(context.fields, name.toLowerCase(), condition).catch((error: Error) => error)
     if (!(meaning instanceof Error)) return showCondition(context, { name, ...meaning })
     await showCondition(context, { name, condition, meaning: null })
