@@ -117,3 +117,15 @@ describe('equal signals that compete for positions', () => {
     expect((await run({ portfolio: { max_positions: 8 } })).draws).toBeNull()
   })
 })
+
+describe('random entry', () => {
+  it('compares closed trades only: those that are still open change nothing', async () => {
+    const own = await ready({ exit: { hold: 40 }, portfolio: { max_positions: 8 } })
+    const { trades } = simulate(own)
+    const closed = trades.filter(({ end }) => end.why !== 'open')
+    expect(closed.length).toBeLessThan(trades.length)
+    expect(randomEntry(own.strategy, trades, 199)).toEqual(randomEntry(own.strategy, closed, 199))
+    const test = entryTest(own, longestTradeBars(closed))
+    expect(test(trades)).toEqual(test(closed))
+  })
+})
