@@ -5,7 +5,7 @@ import { Random } from '../../src/core/statistics/random.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { backtest } from '../../src/research/backtest/backtest.js'
 import { simulate } from '../../src/research/backtest/draws.js'
-import { loadStrategies, type Ready } from '../../src/research/backtest/members.js'
+import { type LoadedStrategy, loadStrategies } from '../../src/research/backtest/members.js'
 import { planRuns, runPlan } from '../../src/research/backtest/portfolio.js'
 import { entryTest, longestTradeBars, randomEntry } from '../../src/research/backtest/random-entry.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
@@ -31,7 +31,7 @@ async function run(document: Record<string, unknown> = {}, names = NAMES): Promi
   return backtest(market(names), strategyWith({ ...DOCUMENT, ...document }), { ...PLAIN, reps: 199 })
 }
 
-async function ready(document: Record<string, unknown> = {}): Promise<Ready> {
+async function ready(document: Record<string, unknown> = {}): Promise<LoadedStrategy> {
   return (await loadStrategies(market(NAMES), [strategyWith({ ...DOCUMENT, ...document })]))[0]!
 }
 

@@ -304,14 +304,14 @@ function extendRecord(
   bars.set(added.bars, keptCount)
   // Any band before the stored part is old enough to be equivalent.
   const firstBar = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
-  const label = labelEntries({ initialBar: firstBar, bars }, TIMEFRAMES[timeframe].flipsLookback)
-  label.flips.set(recorded.flips.subarray(0, keptCount))
-  label.stability.set(recorded.stability.subarray(0, keptCount))
+  const labels = labelEntries({ initialBar: firstBar, bars }, TIMEFRAMES[timeframe].flipsLookback)
+  labels.flips.set(recorded.flips.subarray(0, keptCount))
+  labels.stability.set(recorded.stability.subarray(0, keptCount))
   const bands = new Uint8Array(bars.length)
   bands.set(recorded.bands.subarray(0, keptCount))
   bands.set(added.bands, keptCount)
   const gaps = joinGaps(recorded.gaps, added.gaps, since)
-  return { initialBar, initialBand, bars, bands, gaps, ...label, earlier }
+  return { initialBar, initialBand, bars, bands, gaps, ...labels, earlier }
 }
 
 /**

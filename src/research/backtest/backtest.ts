@@ -24,7 +24,7 @@ import { portfolioCalendar } from './candidates.js'
 import { benchmarkOf, buyAndHold, type ComparedCurve, holdAtExposure, holdTicker } from './comparison.js'
 import { COMBINATION_DRAWS, type DrawnRun, percentilesOf, simulate, summaryOfDraws } from './draws.js'
 import { candidateChoices } from './grid.js'
-import { loadStrategies, type Member, type Ready } from './members.js'
+import { type LoadedStrategy, loadStrategies, type Member } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import { type Backtest, type Benchmark, SAME_EXPOSURE, type Trade } from './result.js'
@@ -65,8 +65,8 @@ export async function backtest(
   // A missing ticker is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const strategies = [strategy, ...(run.candidates ?? [])]
-  const [ready, ...candidates] = (await loadStrategies(source, strategies, step)) as [Ready, ...Ready[]]
+  const loaded = await loadStrategies(source, [strategy, ...(run.candidates ?? [])], step)
+  const [ready, ...candidates] = loaded as [LoadedStrategy, ...LoadedStrategy[]]
   refuseShareCostsOnAdjusted(ready)
   step?.(() => 'trades')
   const { simulation, ranks: entryRanks } = await runAndTestDraws(ready, run.reps, source, step)
@@ -131,7 +131,7 @@ function evidenceOfDraws(
 }
 
 /** Trades a candidate over all its days, with fewer draws than the strategy itself. */
-function candidateTrial(candidate: Ready): StrategyTrial {
+function candidateTrial(candidate: LoadedStrategy): StrategyTrial {
   return strategyTrial(simulate(candidate, undefined, undefined, { draws: COMBINATION_DRAWS }))
 }
 
@@ -142,8 +142,8 @@ function candidateTrial(candidate: Ready): StrategyTrial {
  */
 async function validateRun(
   source: PricedSource,
-  ready: Ready,
-  candidates: readonly Ready[],
+  ready: LoadedStrategy,
+  candidates: readonly LoadedStrategy[],
   tried: readonly StrategyTrial[],
   run: RunOptions,
   step?: Step,
@@ -169,7 +169,7 @@ function testedDraws({ draws }: DrawnRun, ranks: readonly (EntryRank | null)[]):
 
 /** Compares a strategy with holding its tickers, with holding them at the same exposure, and with a benchmark. */
 function benchmarksOf(
-  { strategy, members }: Ready,
+  { strategy, members }: LoadedStrategy,
   benchmark: MarketBars | null,
   exposure: number,
   compared: ComparedCurve,
@@ -201,7 +201,7 @@ function resultHead(strategy: Strategy, days: Int32Array, asOf: number | null) {
 }
 
 /** Warnings about a context ticker that ends early, or begins after the first day on which a signal could count. */
-async function contextWarnings(source: PricedSource, { strategy, members }: Ready): Promise<Warning[]> {
+async function contextWarnings(source: PricedSource, { strategy, members }: LoadedStrategy): Promise<Warning[]> {
   const { entry, timeframe } = strategy
   const { context } = entry
   if (context === null) return []
@@ -281,7 +281,7 @@ function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: Trade
 
 /** The assumptions behind the numbers, one a line. */
 function assumptionsOf(
-  { strategy, members }: Ready,
+  { strategy, members }: LoadedStrategy,
   barsAYear: number,
   run: RunOptions,
   { draws }: Backtest['random_entry'],

@@ -15,7 +15,7 @@ import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedBarIndices } from './comparison.js'
 import { AGREEMENT, DEPENDS_ON_DRAW, type DrawnRun, simulate, summaryOfDraws } from './draws.js'
-import { loadStrategies, type Ready } from './members.js'
+import { type LoadedStrategy, loadStrategies } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type { ComparedStrategy, Comparison, SharpeDifference } from './result.js'
@@ -121,7 +121,7 @@ const ASSUMPTIONS = [
 async function tradeEach(source: PricedSource, strategies: readonly Strategy[], step?: Step): Promise<TradedRival[]> {
   const traded: TradedRival[] = []
   for (const strategy of strategies) {
-    const [ready] = (await loadStrategies(source, [strategy], step)) as [Ready]
+    const [ready] = (await loadStrategies(source, [strategy], step)) as [LoadedStrategy]
     refuseShareCostsOnAdjusted(ready)
     const equities: Float64Array[] = []
     const each = ({ equity }: Simulation): void => {
@@ -211,15 +211,15 @@ export function sharpeDifferences(
     equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
   )
   const pairs = indexPairs(names.length)
-  const withRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
+  const indexesWithRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
   const n = returns[0]!.length
-  const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
-  const drawnRatios = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
+  const block = indexesWithRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
+  const drawnRatios = curves.map(() => new Float64Array(indexesWithRatio.length < 2 ? 0 : resamples))
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const indices = new Int32Array(n)
-  for (let draw = 0; draw < resamples && withRatio.length > 1; draw++) {
+  for (let draw = 0; draw < resamples && indexesWithRatio.length > 1; draw++) {
     stationaryIndices(random, n, block, indices)
-    for (const i of withRatio) {
+    for (const i of indexesWithRatio) {
       const { barsAYear, riskFree } = curves[i]!
       drawnRatios[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
     }

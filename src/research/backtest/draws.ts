@@ -2,7 +2,7 @@ import { quantile } from '../../core/statistics/moments.js'
 import { Random } from '../../core/statistics/random.js'
 import { drawdowns, sharpe } from '../../core/statistics/sharpe.js'
 import type { CalendarPart } from './candidates.js'
-import type { Ready } from './members.js'
+import type { LoadedStrategy } from './members.js'
 import { planRuns, runPlan, type Simulation } from './portfolio.js'
 import type { DrawPoints, DrawsSummary } from './result.js'
 import { barsAYearOf, returnsOf } from './statistics.js'
@@ -43,7 +43,7 @@ export interface DrawOptions {
  * lower median of the total return. `shuffle` makes draw 1 only, and `order: ticker` none.
  */
 export function simulate(
-  ready: Ready,
+  ready: LoadedStrategy,
   calendar?: Int32Array,
   part?: CalendarPart,
   options: DrawOptions = {},
@@ -69,7 +69,7 @@ export interface Runs {
 }
 
 /** Prepares the draws of a strategy. Without equal signals that compete (`tied`), it makes the only run at once. */
-export function prepareRuns({ strategy, members }: Ready, calendar?: Int32Array, part?: CalendarPart): Runs {
+export function prepareRuns({ strategy, members }: LoadedStrategy, calendar?: Int32Array, part?: CalendarPart): Runs {
   const plan = planRuns({ strategy, members }, calendar, part)
   const run: Runs['run'] = (draw, options) => runPlan(plan, Random.stream(strategy.seed, draw), options)
   const { shuffle, order } = strategy.portfolio

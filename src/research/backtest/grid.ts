@@ -25,7 +25,7 @@ import { checkFamily, correctedByLog } from '../trials.js'
 import { type CalendarPart, portfolioCalendar } from './candidates.js'
 import { buyAndHold } from './comparison.js'
 import { COMBINATION_DRAWS, DEPENDS_ON_DRAW, DRAWS, type DrawnRun, simulate, summaryOfDraws } from './draws.js'
-import { loadStrategies, type Member, type Ready } from './members.js'
+import { type LoadedStrategy, loadStrategies, type Member } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
 import type {
@@ -195,7 +195,7 @@ async function deflateBest(
 type RunTasks = (tasks: readonly CellTask[]) => Promise<CellResult[]>
 
 /** The data of strategies for their runs; strategies that need the same data of their tickers share a list. */
-function gridData(ready: readonly Ready[], statistic: GridData['statistic'], reps: number): GridData {
+function gridData(ready: readonly LoadedStrategy[], statistic: GridData['statistic'], reps: number): GridData {
   const lists = [...new Set(ready.map(({ members }) => members))]
   const cells = ready.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
   return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
@@ -213,7 +213,7 @@ function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridC
 /** The choice of each fold's training part by the same statistic, and its result on the test part. */
 async function validateChoices(
   { axes, strategies, run }: GridQuery,
-  ready: readonly Ready[],
+  ready: readonly LoadedStrategy[],
   { calendar }: GridData,
   cells: readonly FullCell[],
   runTasks: RunTasks,
@@ -238,7 +238,7 @@ async function choicesOf(folds: readonly Fold[], cells: number, runTasks: RunTas
 
 /** The choice of each training part of a backtest among its candidates, by the t of their mean net return a trade. */
 export async function candidateChoices(
-  candidates: readonly Ready[],
+  candidates: readonly LoadedStrategy[],
   folds: readonly Fold[],
   calendar: Int32Array,
   workers: Workers,

@@ -32,8 +32,7 @@ export interface Member {
   rankBands: readonly string[] | null
 }
 
-/** A strategy with its tickers loaded. */
-export interface Ready {
+export interface LoadedStrategy {
   strategy: Strategy
   members: readonly Member[]
 }
@@ -60,7 +59,7 @@ export async function loadStrategies(
   source: PricedSource,
   strategies: readonly Strategy[],
   step: Step = () => {},
-): Promise<Ready[]> {
+): Promise<LoadedStrategy[]> {
   const { tickers, timeframe } = strategies[0]!
   const keys = strategies.map(dataKey)
   const datasets = [...new Map(keys.map((key, i) => [key, strategies[i]!]))].map(([key, strategy]) => {
@@ -81,25 +80,28 @@ export async function loadStrategies(
   return strategies.map((strategy, i) => ({ strategy, members: membersByKey.get(keys[i]!)! }))
 }
 
-/** For each ticker, the states that the strategies need, by the strategies' lag for conditions on other tickers. */
+/**
+ * For each ticker, the states that the strategies need, by the strategies' lag for conditions on other tickers. Each lag
+ * has a read of its own; all of them go from ticker to ticker together.
+ */
 async function* statesByLag(
   source: PricedSource,
   strategies: readonly Strategy[],
 ): AsyncGenerator<Map<number | undefined, BarStates>> {
   const { tickers, timeframe } = strategies[0]!
   const lags = [...new Set(strategies.map(strategy => strategy.lag))]
-  const reads = lags.map(lag => {
+  const readOfEachLag = lags.map(lag => {
     const fields = [...new Set(strategies.filter(strategy => strategy.lag === lag).flatMap(fieldsOf))]
     return source.states({ tickers, fields, timeframe, lag })[Symbol.asyncIterator]()
   })
   try {
     for (const _ of tickers) {
       const statesOfLag = new Map<number | undefined, BarStates>()
-      for (const [i, lag] of lags.entries()) statesOfLag.set(lag, (await reads[i]!.next()).value)
+      for (const [i, lag] of lags.entries()) statesOfLag.set(lag, (await readOfEachLag[i]!.next()).value)
       yield statesOfLag
     }
   } finally {
-    for (const read of reads) await read.return?.()
+    for (const read of readOfEachLag) await read.return?.()
   }
 }
 

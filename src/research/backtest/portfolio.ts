@@ -3,12 +3,12 @@ import { countBelow, parseDay } from '../../core/model/day.js'
 import type { Strategy } from '../../core/params/strategy.js'
 import type { Random } from '../../core/statistics/random.js'
 import { type CalendarPart, type Candidates, candidatesOf, portfolioCalendar } from './candidates.js'
-import type { Member, Ready } from './members.js'
+import type { LoadedStrategy, Member } from './members.js'
 import { type SkipReason, sizeOf } from './sizing.js'
 import { openValue, type TakenTrade, type TradePath, takenTrade, tradePath } from './trade.js'
 
 /** The outcome of a strategy's signals and money. */
-export interface Simulation extends Ready {
+export interface Simulation extends LoadedStrategy {
   /** The days of the part, and the values at each close: equity, value of the positions, number of positions. */
   days: Int32Array
   equity: Float64Array
@@ -38,7 +38,7 @@ export interface Simulation extends Ready {
 }
 
 /** The data that all runs of a strategy over a part share; each trade is computed once. */
-export interface Plan extends Ready {
+export interface Plan extends LoadedStrategy {
   calendar: Int32Array
   part: CalendarPart
   candidates: Candidates
@@ -51,7 +51,7 @@ export interface Plan extends Ready {
  * @param part the days whose signals count; if the calendar goes on after the part, their trades must end within it
  */
 export function planRuns(
-  { strategy, members }: Ready,
+  { strategy, members }: LoadedStrategy,
   calendar: Int32Array = portfolioCalendar(members),
   part: CalendarPart = { from: 0, to: calendar.length },
 ): Plan {

@@ -5,7 +5,7 @@ import { Random } from '../../core/statistics/random.js'
 import { type RatioError, ratioError, ratioErrors } from '../../core/statistics/robust.js'
 import { shiftsOf, tooShort } from '../../core/statistics/shift.js'
 import { ROUNDING } from './comparison.js'
-import { type ExitEvent, firstExitEvent, hasExitPrices, type Member, type Ready } from './members.js'
+import { type ExitEvent, firstExitEvent, hasExitPrices, type LoadedStrategy, type Member } from './members.js'
 import type { Backtest } from './result.js'
 import { buyShares, fractionOf } from './sizing.js'
 import { entryBar, entryPrice, fillsOf, followTrade, netReturn, type TakenTrade } from './trade.js'
@@ -100,26 +100,26 @@ export const DRAW_MOVES = 199
 
 /**
  * Returns a test of random entry for many runs of one strategy; it answers null where a run cannot be tested. The net
- * return of a signal after each move is computed once, when the first run trades it.
+ * return of a signal after each move (by days of the calendar) is computed once, when the first run trades it.
  * @param longest bars of the longest trade of a run; no move is shorter
  */
 export function entryTest(
-  { strategy, members }: Ready,
+  { strategy, members }: LoadedStrategy,
   longest: number,
 ): (trades: readonly TakenTrade[]) => EntryRank | null {
-  const signalled = members.filter(({ signals }) => signals.bars.length > 0)
-  const calendar = unionCalendar(signalled.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
+  const withSignals = members.filter(({ signals }) => signals.bars.length > 0)
+  const calendar = unionCalendar(withSignals.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
   const possibleMoves = calendar.length - 2 * longest + 1
-  const count = Math.max(0, Math.min(DRAW_MOVES, possibleMoves))
+  const moveCount = Math.max(0, Math.min(DRAW_MOVES, possibleMoves))
   // In days of the calendar, evenly spaced. Move 0 is the run itself.
-  const moves = Int32Array.from({ length: count + 1 }, (_, i) =>
-    i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possibleMoves) / count),
+  const moves = Int32Array.from({ length: moveCount + 1 }, (_, i) =>
+    i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possibleMoves) / moveCount),
   )
   const byMember = new Map<Member, MovedSignalByIndex>()
   const buffer = new Float64Array(calendar.length * moves.length)
   return trades => {
     const closed = closedTrades(trades)
-    if (count === 0 || closed.length === 0) return null
+    if (moveCount === 0 || closed.length === 0) return null
     const signals: MovedSignal[] = []
     for (const { member, index } of closed) {
       const movedByIndex = byMember.get(member) ?? movedSignals(strategy, member, { calendar, moves })
@@ -131,12 +131,12 @@ export function entryTest(
     signals.sort((a, b) => a.dayIndex - b.dayIndex)
     // This run may have a longer trade than the first one; shorter moves do not count for it.
     const runLongest = longestTradeBars(closed)
-    const isFar = (move: number): boolean => move >= runLongest && move <= calendar.length - runLongest
+    const isLongEnough = (move: number): boolean => move >= runLongest && move <= calendar.length - runLongest
     const [unmoved, ...moved] = meanAfterEachMove(signals, moves.length, runLongest, buffer)
-    const draws = moved.filter(({ n }, i) => n > 0 && isFar(moves[i + 1]!))
-    if (draws.length === 0) return null
-    const centre = mean(draws.map(draw => draw.mean))!
-    return entryRank(rankAmongDraws(unmoved!, draws, centre))
+    const usableMoves = moved.filter(({ n }, i) => n > 0 && isLongEnough(moves[i + 1]!))
+    if (usableMoves.length === 0) return null
+    const centre = mean(usableMoves.map(move => move.mean))!
+    return entryRank(rankAmongDraws(unmoved!, usableMoves, centre))
   }
 }
 
@@ -165,7 +165,7 @@ function movedSignals(
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
   // Null where a trade ends by an event, whose distance from the signal differs.
   const netByDay = commonNetReturns(strategy, member, barAt)
-  const move = (signal: number): MovedSignal | null => {
+  const moveSignal = (signal: number): MovedSignal | null => {
     const dayIndex = indices[signal]!
     if (barAt[dayIndex] !== signal) return null
     const event = netByDay === null ? exitDistance(member, signal) : NO_EXIT_EVENT
@@ -181,7 +181,7 @@ function movedSignals(
   }
   return index => {
     const cached = cache[index]
-    const moved = cached === undefined ? move(member.signals.bars[index]!) : cached
+    const moved = cached === undefined ? moveSignal(member.signals.bars[index]!) : cached
     cache[index] = moved
     return moved
   }

@@ -73,9 +73,9 @@ export function joinedStatistics(
   const equity = new Float64Array(returns.length + 1).fill(1)
   for (const [i, value] of returns.entries()) equity[i + 1] = equity[i]! * (1 + value)
   const bars = parts.reduce((sum, part) => sum + part.equity.length, 0)
-  const exposed = parts.reduce((sum, part) => sum + part.exposed, 0)
-  const invested = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
-  const traded = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
+  const exposedBars = parts.reduce((sum, part) => sum + part.exposed, 0)
+  const investedBars = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
+  const turnover = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
   // Exposure and turnover are shares of the parts' own bars and money. `equityStatistics` divides by those of the joined
   // curve, so they are multiplied by these here.
   return equityStatistics({
@@ -83,9 +83,9 @@ export function joinedStatistics(
     start: 1,
     barsAYear,
     riskFree,
-    exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
-    invested: bars === 0 ? 0 : invested / bars,
-    traded: traded * (mean(equity) ?? 0),
+    exposed: bars === 0 ? 0 : (exposedBars / bars) * equity.length,
+    invested: bars === 0 ? 0 : investedBars / bars,
+    traded: turnover * (mean(equity) ?? 0),
   })
 }
 

@@ -1,11 +1,11 @@
 import type { Step, Workers } from '../../core/source.js'
 import { runInOrder } from '../../data/threads.js'
 import { DRAWS, type DrawFigures, type DrawnRun, drawsFrom, figuresOfDraw, prepareRuns, type Runs } from './draws.js'
-import type { Ready } from './members.js'
+import type { LoadedStrategy } from './members.js'
 import { entryTest, longestTradeBars } from './random-entry.js'
 import type { EntryRank } from './verdict.js'
 
-export interface DrawsData extends Ready {
+export interface DrawsData extends LoadedStrategy {
   /** Whether each draw is compared with random entries. */
   isTested: boolean
   /** Bars of the longest trade of the first draw. */
@@ -35,7 +35,7 @@ const BARS_A_MS = 20_000
  * threads: only other machines take them.
  */
 export async function runAndTestDraws(
-  ready: Ready,
+  ready: LoadedStrategy,
   reps: number,
   { cluster }: Workers,
   step: Step = () => {},

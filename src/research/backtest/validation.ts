@@ -13,7 +13,7 @@ import { type Choice, choiceOf, type Score, splitIndex, walkForwardFolds } from 
 import type { CalendarPart } from './candidates.js'
 import { buyAndHold } from './comparison.js'
 import { AGREEMENT, COMBINATION_DRAWS, type DrawnRun, percentilesOf, simulate } from './draws.js'
-import type { Ready } from './members.js'
+import type { LoadedStrategy } from './members.js'
 import type { Simulation } from './portfolio.js'
 import { DRAW_MOVES, entryRank, randomEntryOf, type StrategyTrades } from './random-entry.js'
 import type { FanPoint, Interval, MonteCarlo, Tests, Validation } from './result.js'
@@ -60,7 +60,7 @@ interface Days {
 
 /** The strategies that each training part chooses from, and what a result calls them. */
 interface Candidates {
-  ready: readonly Ready[]
+  ready: readonly LoadedStrategy[]
   names: readonly string[]
   /** What each training part chooses, where already computed. */
   choices?: readonly Choice[] | undefined
@@ -76,7 +76,7 @@ interface Candidates {
  * @param choices made before; without them the training parts choose
  */
 export function validate(
-  mainStrategy: Ready,
+  mainStrategy: LoadedStrategy,
   { ready, names, choices }: Candidates,
   { calendar, last }: Days,
   run: RunOptions,
@@ -162,7 +162,7 @@ function trainingScores(candidates: readonly PartRun[]): Score[] {
 }
 
 /** Trades a strategy in a part of the calendar, started with its capital. */
-function runPart(ready: Ready, calendar: Int32Array, part: CalendarPart): PartRun {
+function runPart(ready: LoadedStrategy, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
   const simulation = simulate(ready, calendar, part, {
     draws: COMBINATION_DRAWS,
@@ -189,7 +189,7 @@ function partStatistics({ simulation, closed }: PartRun) {
 /** The results of all test parts as one, compared with holding and with random entry. */
 function joinTests(
   tests: readonly PartRun[],
-  { strategy, members }: Ready,
+  { strategy, members }: LoadedStrategy,
   reps: number,
 ): { test: Omit<Tests, 'verdict'>; evidence: Omit<Evidence, 'isChoiceOpen'> } {
   const { costs, risk_free: riskFree } = strategy
@@ -197,11 +197,9 @@ function joinTests(
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
   const closed = tests.flatMap(test => test.closed)
   const prices = members.map(member => member.prices)
-  const heldCurves = tests.map(({ simulation }) => ({
-    ...buyAndHold(prices, simulation.days, barsAYear),
-    start: 1,
-    riskFree,
-  }))
+  const heldCurves = tests.map(({ simulation: { days } }) => {
+    return { ...buyAndHold(prices, days, barsAYear), start: 1, riskFree }
+  })
   const statistics = joinedStatistics(curves, { barsAYear, riskFree })
   const holding = joinedStatistics(heldCurves, { barsAYear, riskFree })
   const { random_entry, ...entryEvidence } = testsAgainstChance(tests, reps)

@@ -8,7 +8,7 @@ import type { Warning } from '../study/result.js'
 import { excludesDividends } from '../study/signals.js'
 import { formatProbability } from '../study/words.js'
 import { AGREEMENT, DEPENDS_ON_DRAW, DRAWS, type DrawnRun } from './draws.js'
-import type { Member, Ready } from './members.js'
+import type { LoadedStrategy, Member } from './members.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, EquityStatistics, Validation } from './result.js'
 import { usableSlots } from './sizing.js'
@@ -16,12 +16,12 @@ import { barsAYearOf } from './statistics.js'
 import type { TakenTrade } from './trade.js'
 
 /** The parts of a result that every traded strategy has. */
-type Traded = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
+type TradedResult = Pick<Backtest, 'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'interest'>
 
-type Tested = Traded & Pick<Backtest, 'random_entry' | 'validation'>
+type TestedResult = TradedResult & Pick<Backtest, 'random_entry' | 'validation'>
 
 /** All warnings of a backtest: about its signals, slots, money, data, test of random entry and choice of candidates. */
-export function warningsOf(simulation: DrawnRun, results: Tested, run: RunOptions): Warning[] {
+export function warningsOf(simulation: DrawnRun, results: TestedResult, run: RunOptions): Warning[] {
   return [
     ...disputeWarnings(results),
     ...strategyWarnings(simulation, results, run),
@@ -35,7 +35,7 @@ export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics
 }
 
 /** Warnings about the trades, slots, money and data of a strategy. */
-function strategyWarnings(simulation: DrawnRun, results: Traded, run: Pick<RunOptions, 'min_trades'>): Warning[] {
+function strategyWarnings(simulation: DrawnRun, results: TradedResult, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
     ...tradeWarnings(simulation, results, run),
     ...slotWarnings(simulation, results),
@@ -55,7 +55,7 @@ export function signalOutcomes(simulation: Simulation): Pick<Backtest, 'signals'
 }
 
 /** Warns where the Sharpe ratio is significantly above 0, but the trades are not better than random entry. */
-function disputeWarnings({ statistics, random_entry }: Tested): Warning[] {
+function disputeWarnings({ statistics, random_entry }: TestedResult): Warning[] {
   const { probabilistic_sharpe } = statistics
   const { p, better_than } = random_entry
   if (probabilistic_sharpe === null || p === null || 1 - probabilistic_sharpe >= LEVEL) return []
@@ -70,7 +70,7 @@ export const SAME_CLOSE = 'same close: not tradable on end-of-day data'
 /** Warnings about few, overlapping, delisted or late trades. @param min_trades closed trades that get no warning */
 function tradeWarnings(
   { strategy, trades }: Simulation,
-  { signals: { closed, late } }: Traded,
+  { signals: { closed, late } }: TradedResult,
   { min_trades }: Pick<RunOptions, 'min_trades'>,
 ): Warning[] {
   const { fill, exit, overlap } = strategy
@@ -99,7 +99,7 @@ function describeEndedBars(trades: Simulation['trades']): string | null {
 }
 
 /** Warnings about slots that stay empty, and about signals that got no slot or bought nothing. */
-function slotWarnings(simulation: DrawnRun, { signals, ranking }: Traded): Warning[] {
+function slotWarnings(simulation: DrawnRun, { signals, ranking }: TradedResult): Warning[] {
   const { strategy, members } = simulation
   const { max_positions, whole_shares } = strategy.portfolio
   const usable = usableSlots(strategy, members.length)
@@ -134,7 +134,7 @@ function idleSlotsInWords(usable: number, slots: number): string {
 }
 
 /** How the rank chose among signals; empty where all slots were taken on each such day, so that there was no choice. */
-function rankChoiceInWords({ by, first, contested_days: days }: Traded['ranking'] & {}): string {
+function rankChoiceInWords({ by, first, contested_days: days }: TradedResult['ranking'] & {}): string {
   return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
 }
 
@@ -142,7 +142,7 @@ const RANK_OF_LEVELS =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
 /** Warns where a rank decided nothing, or less than it seems. */
-function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: Traded['ranking']): Warning[] {
+function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: TradedResult['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
   const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
@@ -183,7 +183,7 @@ function firstTickersInWords(trades: Simulation['trades'], members: readonly Mem
 }
 
 /** Warnings about missing or unused costs, interest on cash, and a ruined strategy. */
-function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics }: Traded): Warning[] {
+function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics }: TradedResult): Warning[] {
   const { costs, side, portfolio, risk_free } = strategy
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
@@ -200,7 +200,7 @@ function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics 
 }
 
 /** Warnings about dividends, mixed calendars, and benchmarks that do not cover the dates. */
-function dataWarnings({ members, days }: Simulation, { benchmarks }: Traded): Warning[] {
+function dataWarnings({ members, days }: Simulation, { benchmarks }: TradedResult): Warning[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = barsAYearIn(members)
   const kinds = calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'
@@ -252,7 +252,7 @@ function tickersInWords(members: readonly Member[]): string {
 }
 
 /** Throws InvalidParameter for a cost a share on adjusted prices: their share counts differ from those traded. */
-export function refuseShareCostsOnAdjusted({ strategy, members }: Ready): void {
+export function refuseShareCostsOnAdjusted({ strategy, members }: LoadedStrategy): void {
   const { per_share } = strategy.costs
   const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
   if (per_share === 0 || adjusted.length === 0) return

@@ -130,7 +130,7 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
     const { bars, left, contexts, prices } = data
     const contextCodes = context === null ? null : contexts[context.contextIndex]!
     const indices = mask === null ? null : timeline.indices.get(data)!
-    const begin = n
+    const firstEvent = n
     for (let row = data.first[group]!, end = data.first[group + 1]!; row < end; row++) {
       if (prev_band !== null && left[row] !== prev_band) continue
       if (contextCodes !== null && contextCodes[row] !== context!.band) continue
@@ -144,9 +144,9 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
       eventBars[n] = bar
       returns[n++] = value
     }
-    if (n === begin) continue
+    if (n === firstEvent) continue
     members.push(i)
-    starts.push(begin)
+    starts.push(firstEvent)
   }
   return { base, members, first: [...starts, n], bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
 }
