@@ -98,7 +98,7 @@ export async function accountsLayoutOf(
   const refusal = 'a layout is for accounts in PostgreSQL, and these are a file.'
   const { admin, address, createCommand } = await loadAdmin(choice, refusal)
   const options = partitions === undefined ? { createCommand } : { createCommand, partitions }
-  return { accounts: address.location, partitions: await admin.partitionCount(address, options) }
+  return { accounts: address.location, partitions: await admin.createOrCountPartitions(address, options) }
 }
 
 /**

@@ -51,7 +51,7 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** The identity in a text that a person typed, with or without the prefix `bands_`; null if the text is none. */
+/** The identity in a text that a person typed, with or without the prefix `bands_`; null for any other text. */
 export function parseIdentity(text: string): string | null {
   const identity = text.startsWith(KEY_PREFIX) ? text.slice(KEY_PREFIX.length) : text
   return new RegExp(`^[0-9A-Za-z]{${IDENTITY_LENGTH}}$`).test(identity) ? identity : null

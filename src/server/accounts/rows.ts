@@ -131,7 +131,7 @@ export interface CounterComparison {
   ledger_requests: number
 }
 
-/** The numbers that differ between a counter and the ledger: its credits, its requests, both or none. */
+/** A discrepancy for each number of a counter, credits and requests, that differs from the ledger. */
 export function discrepanciesIn(row: CounterComparison): Discrepancy[] {
   const { name: account, period, start } = row
   const common = { account, period, start: isStorableTime(start) ? new Date(start).toISOString() : String(start) }

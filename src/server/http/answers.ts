@@ -63,7 +63,7 @@ export class Answers {
   findReady(tier: Tier, question: Question): Answer | null {
     const version = this.#version.known
     if (version === null || version !== this.#dataVersion) return null
-    const name = nameOf(tier, question)
+    const name = cacheName(tier, question)
     const cached = this.#cache.get(name)
     if (cached?.version !== version) return null
     this.#markUsed(name, cached)
@@ -71,8 +71,9 @@ export class Answers {
   }
 
   /**
-   * The answer, and whether it or its full answer was cached. Throws the errors of the question and of `caller.check`,
-   * which runs before an answer is computed, and Unavailable if too many scans wait.
+   * The answer, and whether it or its full answer was cached. A full answer contains those of several questions, from
+   * which they are cut. Throws the errors of the question and of `caller.check`, which runs before an answer is computed,
+   * and Unavailable if too many scans wait.
    */
   async find(
     caller: QueuedCaller & { tier: Tier },
@@ -81,20 +82,20 @@ export class Answers {
     const version = await this.#version.ask()
     if (version !== this.#dataVersion) this.#startVersion(version)
     const { tier } = caller
-    const answer = await this.#findCached(nameOf(tier, question), question, version)
+    const answer = await this.#findCached(cacheName(tier, question), question, version)
     if (answer !== undefined) return { answer, isCached: true }
-    const full = await this.#findCached(`${tier} ${question.fullKey}`, question, version)
+    const full = await this.#findCached(fullCacheName(tier, question), question, version)
     if (full !== undefined) return { answer: this.#cutOut(tier, full, question), isCached: true }
     await caller.check()
-    const computed = await (question.isHeavy
+    const computing = question.isHeavy
       ? this.#computeInQueue(caller, question, version)
-      : this.#computeOnce(tier, question))
-    return { answer: this.#cutOut(tier, computed, question), isCached: false }
+      : this.#computeOnce(tier, question)
+    return { answer: this.#cutOut(tier, await computing, question), isCached: false }
   }
 
   /**
    * A cached answer that is right for a version of the data; undefined if there is none. An answer of another version is
-   * right if the stamp of the question is the same.
+   * right if the stamp of the question, a hash of its own data, is the same.
    */
   async #findCached(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const cached = this.#cache.get(name)
@@ -119,16 +120,16 @@ export class Answers {
   /** Makes the answer to a question from its full answer, and caches it if that is cached. */
   #cutOut(tier: Tier, full: Answer, question: Question): Answer {
     if (question.key === question.fullKey) return full
-    const name = nameOf(tier, question)
+    const name = cacheName(tier, question)
     const answer = this.#makeAnswer(name, question.key, { ...full, body: question.cutOut(full.body) })
-    const cached = this.#cache.get(`${tier} ${question.fullKey}`)
+    const cached = this.#cache.get(fullCacheName(tier, question))
     if (cached?.answer === full) this.#addToCache(name, answer, cached)
     return answer
   }
 
   /** The full answer. Callers with an equal question at the same time share one computation. */
   #computeOnce(tier: Tier, question: Question): Promise<Answer> {
-    const name = `${tier} ${question.fullKey}`
+    const name = fullCacheName(tier, question)
     let computation = this.#running.get(name)
     if (computation === undefined) {
       computation = this.#compute(tier, question, NEVER_ABORTED).finally(() => {
@@ -142,7 +143,7 @@ export class Answers {
   /** The full answer, computed when its turn in the queue comes. Callers with an equal question share one job. */
   async #computeInQueue(caller: QueuedCaller & { tier: Tier }, question: Question, version: string): Promise<Answer> {
     const { tier } = caller
-    const name = `${tier} ${question.fullKey}`
+    const name = fullCacheName(tier, question)
     // Throws for a wrong question, so that its caller does not wait in the queue.
     await question.isAnswerable(this.#service, tier)
     const cached = await this.#findCached(name, question, version)
@@ -163,7 +164,7 @@ export class Answers {
 
   /** Computes the full answer, and again if the data change meanwhile; caches it if they do not. */
   async #compute(tier: Tier, question: Question, signal: AbortSignal): Promise<Answer> {
-    const name = `${tier} ${question.fullKey}`
+    const name = fullCacheName(tier, question)
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
       const stamp = await question.stamp(this.#service)
@@ -277,8 +278,13 @@ const MAX_TRIES = 3
 const ENTRY_OVERHEAD_BYTES = 1_000
 const TAG_BYTES = 150
 
+/** The name of a question's full answer in the cache. */
+function fullCacheName(tier: Tier, { fullKey }: Question): string {
+  return `${tier} ${fullKey}`
+}
+
 /** The name of an answer in the cache. The question remembers it, because building it takes as long as a lookup. */
-function nameOf(tier: Tier, question: Question): string {
+function cacheName(tier: Tier, question: Question): string {
   question.names ??= {}
   question.names[tier] ??= `${tier} ${question.key}`
   return question.names[tier]

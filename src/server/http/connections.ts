@@ -56,7 +56,7 @@ export class Connections {
     return this.#open.size >= 0.75 * this.#limits.connections
   }
 
-  /** Notes a new request. Returns its number on its connection, from 1; 0 for an unknown connection. */
+  /** Counts a new request. Returns its number on its connection, from 1; 0 for an unknown connection. */
   beginAnswer(socket: Socket): number {
     const connection = this.#connectionOf(socket)
     if (connection === undefined) return 0
@@ -84,6 +84,7 @@ export class Connections {
     for (const { socket } of this.#open.values()) socket.destroy()
   }
 
+  /** The open connection of a socket, or of the TLS socket above it; undefined if there is none. */
   #connectionOf(socket: Socket): Connection | undefined {
     let connection = this.#bySocket.get(socket)
     if (connection === undefined) {
@@ -149,9 +150,10 @@ export class Connections {
   }
 }
 
-/** Whether `a` is closed rather than `b`: without a valid key, or waiting longer. */
+/** Whether `a` is closed rather than `b`: if only it has no valid key, or if it waits longer. */
 function isClosedBefore(a: Connection, b: Connection): boolean {
-  return a.hasValidKey === b.hasValidKey ? a.waitsSince < b.waitsSince : !a.hasValidKey
+  if (a.hasValidKey !== b.hasValidKey) return b.hasValidKey
+  return a.waitsSince < b.waitsSince
 }
 
 /** Both ends of a connection as text: the same for a TLS socket and for the socket below it. */

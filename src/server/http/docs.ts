@@ -137,7 +137,7 @@ function keyRows({ properties, required = [], additionalProperties }: Schema, pa
 
 const descriptionOf = ({ description = '' }: Schema): string => String(description)
 
-/** The values that a schema allows, in words. Named schemas become links; other keywords are shown as they are. */
+/** The values that a schema allows, in words; `false` parts are not shown. Named schemas become links. */
 function valuesInWords(schema: Schema): TemplateValue {
   const { $ref, type, const: onlyValue, enum: values, anyOf, items, default: defaultValue } = schema
   const isPlain = onlyValue === undefined && values === undefined && type !== undefined

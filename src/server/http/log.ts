@@ -50,10 +50,10 @@ export class Log {
     if (this.#minLevel > LOG_LEVELS.indexOf('info')) return
     const callersName = request.headers['x-request-id']
     const requestPart = `"id":"${id}","method":"${request.method}","url":${this.#urlText(url)}`
-    const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
-    const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
-    const name = callersName === undefined ? '' : `,"called":${jsonForLog(String(callersName))}`
-    this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answer}${who}${name}}\n`)
+    const answerPart = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
+    const callerPart = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
+    const namePart = callersName === undefined ? '' : `,"called":${jsonForLog(String(callersName))}`
+    this.#write(`{"level":"info","time":"${this.#time()}",${requestPart},${answerPart}${callerPart}${namePart}}\n`)
   }
 
   /** A URL as JSON text for the log. */
@@ -82,8 +82,8 @@ function jsonForLog(text: string): string {
   const cut = text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : text
   const decoded = decodePercent(cut)
   const masked = maskKeyParts(decoded)
-  const isMasked = masked !== decoded
-  return printable(JSON.stringify(isMasked ? masked : cut))
+  // A text without a key is logged as it was sent.
+  return printable(JSON.stringify(masked === decoded ? cut : masked))
 }
 
 /** Masks keys, and any run of letters as long as the secret of a key, whose prefix may be misspelled. */

@@ -107,10 +107,9 @@ export function exceedsLimits(limits: CreditLimits, used: UsedCredits, cost: num
 
 /** The error for a cost that exceeds a limit. If both limits are exceeded, it names the day. */
 export function creditsUsedUpError(limits: CreditLimits, used: UsedCredits, cost: number, at: number): RateLimited {
-  const isDayExceeded = used.day + cost > limits.day
-  const [period, limit, spent] = isDayExceeded ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
-  const reset = utcText(isDayExceeded ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
-  const message = `This costs ${counted(cost, 'credit')}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
+  const period = used.day + cost > limits.day ? 'day' : 'hour'
+  const reset = utcText(period === 'day' ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
+  const message = `This costs ${counted(cost, 'credit')}, and ${used[period]} of the ${limits[period]} of the ${period} are used; there are new ones at ${reset}.`
   return new RateLimited(message, reset)
 }
 

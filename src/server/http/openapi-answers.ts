@@ -249,6 +249,7 @@ export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> 
   const errors = Object.values<ErrorAnswer>(ERROR_ANSWERS)
   for (const { name, description, headers = KNOWN_KEY_HEADERS, examples } of errors) {
     const exampleObjects: Record<string, ExampleObject> = {}
+    // The same for all examples of an answer.
     let errorType = ''
     for (const [exampleName, [summary, error]] of Object.entries(examples)) {
       const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)

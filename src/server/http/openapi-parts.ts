@@ -82,13 +82,13 @@ export function parameterSchemas(tables: readonly Readonly<Record<string, Parame
 
 /** The parameters in a table. @param path has some of them in braces; the others are in the query */
 export function queryParameters(table: Readonly<Record<string, Parameter>>, path: string): ParameterObject[] {
-  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
-    name,
-    in: path.includes(`{${name}}`) ? 'path' : 'query',
-    description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
-    ...(required && { required }),
-    schema: { ...schemaReference(kind.name ?? ''), ...(fallback !== undefined && { default: fallback }) },
-  }))
+  return Object.entries(table).map(([name, { kind, about, required = false, fallback }]) => {
+    const location = path.includes(`{${name}}`) ? 'path' : 'query'
+    const description = name === 'field' ? `${about} ${fieldsInWords()}.` : about
+    const reference = schemaReference(kind.name ?? '')
+    const schema = fallback === undefined ? { ...reference } : { ...reference, default: fallback }
+    return { name, in: location, description, ...(required && { required }), schema }
+  })
 }
 
 /** The headers that a request may have, by their names as components. @param errors the default shape of errors */

@@ -69,9 +69,9 @@ export const LIMITS = {
 
 export type Limits = typeof LIMITS
 
-/** The options of a server with every default filled in. */
 export type Settings = ReturnType<typeof settingsOf>
 
+/** Fills in the defaults of a server's options. */
 export function settingsOf({ limits, credits, now = Date.now, ...options }: ServerOptions) {
   const { free, plus, pro } = PLANS
   const granted = credits ?? { free: free.credits, plus: plus.credits, pro: pro.credits }

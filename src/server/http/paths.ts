@@ -28,11 +28,11 @@ const TICKER_PLACEHOLDER = '{ticker}'
 /** The path with `{ticker}` for the ticker in it, and that ticker; empty if there is none. Both are percent-decoded. */
 export function pathTemplate(path: string): { template: string; pathTicker: string } {
   if (QUESTION_READERS.has(path) && !path.endsWith(TICKER_PLACEHOLDER)) return { template: path, pathTicker: '' }
-  const lastStart = path.lastIndexOf('/') + 1
-  const template = decodeOrKeep(path.slice(0, lastStart), decodeURI) + TICKER_PLACEHOLDER
-  const last = path.slice(lastStart)
-  if (last !== '' && QUESTION_READERS.has(template))
-    return { template, pathTicker: decodeOrKeep(last, decodeURIComponent) }
+  const lastPartStart = path.lastIndexOf('/') + 1
+  const template = decodeOrKeep(path.slice(0, lastPartStart), decodeURI) + TICKER_PLACEHOLDER
+  const lastPart = path.slice(lastPartStart)
+  if (lastPart !== '' && QUESTION_READERS.has(template))
+    return { template, pathTicker: decodeOrKeep(lastPart, decodeURIComponent) }
   return { template: decodeOrKeep(path, decodeURI), pathTicker: '' }
 }
 

@@ -121,7 +121,7 @@ export class Questions {
     })
   }
 
-  /** The answer, and whether it was cached; computed if need be. */
+  /** Finds the answer in the cache, or computes it. */
   #findAnswer(exchange: Exchange, caller: Caller, question: Question): Promise<{ answer: Answer; isCached: boolean }> {
     return this.#current.use(({ answers, service }) =>
       answers.find(this.#queuedCaller(exchange, caller, { question, service }), question),
@@ -141,15 +141,11 @@ export class Questions {
   }
 
   /** The caller as the queue needs it: `check` refuses a caller without enough credits. */
-  #queuedCaller(
-    exchange: Exchange,
-    { tier, account }: Caller,
-    question: QuestionForService,
-  ): QueuedCaller & { tier: Tier } {
+  #queuedCaller(exchange: Exchange, caller: Caller, question: QuestionForService): QueuedCaller & { tier: Tier } {
     return {
-      tier,
-      account,
-      check: () => this.#refuseWithoutCredits(exchange, tier, account, question),
+      tier: caller.tier,
+      account: caller.account,
+      check: () => this.#refuseWithoutCredits(exchange, caller, question),
       onQueued(stopWaiting) {
         exchange.stopWaiting = stopWaiting
         if (exchange.isGone) stopWaiting()
@@ -195,15 +191,12 @@ export class Questions {
   }
 
   /**
-   * Throws RateLimited if the caller has too few credits for a question, so that no time goes into its answer. But for a
-   * wrong question it throws the error of the question, and none for a question without an answer.
+   * Throws RateLimited if the caller has too few credits for a question, so that no time goes into its answer. A wrong
+   * question throws its own error instead, and a question without an answer throws none.
    */
-  async #refuseWithoutCredits(
-    exchange: Exchange,
-    tier: Tier,
-    account: number,
-    { question, service }: QuestionForService,
-  ): Promise<void> {
+  async #refuseWithoutCredits(exchange: Exchange, caller: Caller, query: QuestionForService): Promise<void> {
+    const { question, service } = query
+    const { tier, account } = caller
     const spent = await this.#creditsUsedBy(account)
     if (!exceedsLimits(this.#settings.credits[tier], spent.used, question.credits)) return
     if (await question.isAnswerable(service, tier))
@@ -285,7 +278,8 @@ class Callers {
   async find(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#forgetOutdated(now)
-    return callerOf(this.#keys.get(token) ?? (await this.#lookUpKey(token, now)), now)
+    const entry = this.#keys.get(token) ?? (await this.#lookUpKey(token, now))
+    return callerOf(entry, now)
   }
 
   /** The credits that an account has used in the day and the hour of a time. */
@@ -363,8 +357,8 @@ function uncachedJson(page: object): OutgoingAnswer {
 
 /** The headers of an answer. Only the caller's own cache may store it, because it depends on the tier of the key. */
 function answerHeaders(etag: string, { asOf, data, note }: Answer): HeaderList {
-  const about = [AS_OF, asOf, DATA, data, ...(note === null ? [] : [NOTE, note])]
-  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', ...about]
+  const headers = ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, DATA, data]
+  return note === null ? headers : [...headers, NOTE, note]
 }
 
 /**

@@ -126,9 +126,9 @@ export class Queue {
   /** Starts waiting jobs, one of each account in turn, while fewer than the maximum run. */
   #startNext(): void {
     while (this.#running < this.#maxRunning) {
-      const [firstLine] = this.#lines
-      if (firstLine === undefined) return
-      const [account, line] = firstLine
+      const [firstEntry] = this.#lines
+      if (firstEntry === undefined) return
+      const [account, line] = firstEntry
       const [job] = line
       // The account's next turn comes after those of all others.
       this.#lines.delete(account)
@@ -143,20 +143,20 @@ export class Queue {
     }
   }
 
-  /** The number of lines that a job is in. */
+  /** The number of accounts that wait for a job, each in its own line. */
   #lineCount(job: AnyJob): number {
     return [...this.#lines.values()].filter(line => line.has(job)).length
   }
 
   /**
-   * Refuses the last job of the longest line. Throws Unavailable if that line would not stay longer than the caller's.
-   * @param size of the caller's line
+   * Refuses the last job of the longest line. Throws Unavailable if that line would then be no longer than the caller's.
+   * @param callersJobs the number of jobs in the caller's line
    */
-  #makeRoom(size: number): void {
+  #makeRoom(callersJobs: number): void {
     const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
     // Only a job that no other account waits for.
     const last = [...longest].findLast(job => this.#lineCount(job) === 1)
-    if (last === undefined || longest.size <= size + 1) throw tooManyScansError()
+    if (last === undefined || longest.size <= callersJobs + 1) throw tooManyScansError()
     this.removeFromLines(last)
     last.rejectAll(tooManyScansError())
   }

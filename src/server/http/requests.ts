@@ -69,7 +69,7 @@ export class Requests {
       })
   }
 
-  /** Runs a handler, and sends its answer or its error. @param always also while the server is stopping */
+  /** Runs a handler, and sends its answer or its error. @param always whether it runs even while the server is stopping */
   handle(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#unanswered++
@@ -80,17 +80,17 @@ export class Requests {
     const finishIfDone = (): void => {
       if (!isOpen && !isWorking) this.#finishOne()
     }
-    const logOnce = (): void => {
+    const endConnection = (): void => {
       if (!isOpen) return
       isOpen = false
       exchange.stopWaiting?.()
       this.#logAndCount(exchange, response.headersSent ? response.statusCode : CALLER_HUNG_UP)
       finishIfDone()
     }
-    response.on('close', logOnce)
+    response.on('close', endConnection)
     // Behind an earlier answer on the same connection, the response has no close event, but the request has one.
     request.on('close', () => {
-      if (exchange.isGone) logOnce()
+      if (exchange.isGone) endConnection()
     })
     void this.#answer(exchange, handler, always).then(answer => {
       this.#sendAtEndOfTurn(() => {
@@ -175,7 +175,7 @@ export class Requests {
 /** The status in log and metrics if the caller did not wait for the answer. */
 const CALLER_HUNG_UP = 499
 
-/** Throws MalformedRequest for a too long URL and for bad headers that node's parser accepts. */
+/** Throws MalformedRequest for a URL that is too long, and for bad headers that node's parser accepts. */
 function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
   const { rawHeaders, httpVersion } = request
   if (url.length > limits.urlLength) throw urlTooLongError(limits)
@@ -189,7 +189,7 @@ function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
 
 const SHAPE_HEADER = ERROR_SHAPE.toLowerCase()
 
-/** The shape of errors for a caller: by its header, `nested` for the vendor's clients, else the server's own. */
+/** The shape of errors for a caller: that of its header, `nested` for the vendor's clients, or the server's default. */
 export function errorShapeFor({ headers }: IncomingMessage, serverShape: ErrorShape): ErrorShape {
   const requested = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
   if (requested !== undefined) return requested
@@ -256,11 +256,11 @@ export class Exchange {
     const { url: target = '' } = request
     // A proxy may send the whole URL.
     const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
-    const mark = url.indexOf('?')
+    const queryStart = url.indexOf('?')
     this.id = requestId()
     this.url = url
-    this.path = mark < 0 ? url : url.slice(0, mark)
-    this.search = mark < 0 ? '' : url.slice(mark + 1)
+    this.path = queryStart < 0 ? url : url.slice(0, queryStart)
+    this.search = queryStart < 0 ? '' : url.slice(queryStart + 1)
     this.route = this.path
     this.request = request
     this.response = response
@@ -366,7 +366,7 @@ export function headTooLargeError({ headBytes }: Limits): MalformedRequest {
   return new MalformedRequest(431, `The URL and the headers have more than ${headBytes} bytes.`, 'headers')
 }
 
-/** The error that a caller may see; null: an internal error. */
+/** The error that a caller may see instead of a thrown one; null: an internal error. */
 function errorForCaller(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy)
     return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')

@@ -82,11 +82,8 @@ function readChanges(search: string, tickers: readonly string[]): Question {
 }
 
 /** The bands that were entered on the newest bar of each ticker. */
-async function changesPage(
-  service: Service,
-  tier: Tier,
-  { tickers, timeframe }: ListQuery,
-): Promise<WatchlistChangesPage> {
+async function changesPage(service: Service, tier: Tier, query: ListQuery): Promise<WatchlistChangesPage> {
+  const { tickers, timeframe } = query
   const bands = service.bands(tier)
   const knownTickers = (await bands.known(tickers)).map(({ ticker }) => ticker)
   const states = knownTickers.length === 0 ? [] : await currentStates(bands, knownTickers, timeframe)

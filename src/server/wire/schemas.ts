@@ -225,7 +225,8 @@ export function wireSchemas(
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     },
   })
-  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
+  const withoutIds = Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema])
+  return Object.fromEntries(withoutIds)
 }
 
 /** The output of `events --json` and `scan oversold --json`. */

@@ -53,7 +53,7 @@ async function ofAnother(): Promise<ChargeAll> {
       { query },
       charges,
       charges.map(({ account }) => stored[account]!),
-      { again: false, timeoutMs: 60_000 },
+      { wasSent: false, timeoutMs: 60_000 },
     )
 }
 

@@ -194,21 +194,21 @@ export class PostgresAccounts implements Accounts {
     if (performance.now() - this.#clock.readAt > CLOCK_MAX_AGE_MS) await this.#readClock().catch(() => {})
     // After a failure there is one attempt only: the database is probably still away.
     const deadline = performance.now() + (this.#hasFailed ? 0 : MAX_RESEND_MS)
-    for (let again = false, maxPause = 10; ; again = true, maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
+    for (let wasSent = false, maxPause = 10; ; wasSent = true, maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
       try {
         const names = await this.#accountNames(charges.map(({ account }) => account))
-        const results = await chargeBatch(this.#db, charges, names, { again, timeoutMs: CHARGE_TIMEOUT_MS })
+        const results = await chargeBatch(this.#db, charges, names, { wasSent, timeoutMs: CHARGE_TIMEOUT_MS })
         this.#hasFailed = false
         return results
       } catch (error) {
         if (!isStorageFailure(error)) throw error
         const isBusy = error instanceof Busy
         // Other errors at the first attempt, such as a refused login, mean that nothing was written.
-        const mayRetry = (again || isBusy) && performance.now() < deadline
+        const mayRetry = (wasSent || isBusy) && performance.now() < deadline
         if (!mayRetry) {
           this.#hasFailed = true
           // A batch that was sent before may have been written, so the caller gets Busy.
-          throw again && !isBusy ? new Busy(error.message, { cause: error }) : error
+          throw wasSent && !isBusy ? new Busy(error.message, { cause: error }) : error
         }
       }
       await sleep(Math.random() * maxPause)

@@ -16,7 +16,7 @@ interface AdminOptions {
  * Returns the number of partitions of the growing tables (1: not partitioned). If `partitions` is set, it first creates
  * the tables with that number, and throws StorageError if they exist. Otherwise throws like openPostgresAccounts.
  */
-export function partitionCount(
+export function createOrCountPartitions(
   address: Address,
   { partitions, createCommand }: AdminOptions & { partitions?: number } = {},
 ): Promise<number> {

@@ -16,16 +16,16 @@ import { type Database, keepPrepared } from './connection.js'
  * Writes a batch of charges in one call; returns the result of each, in order. Throws StorageError if two charges have
  * the same request number.
  * @param names the stored name of the account of each charge
- * @param again the batch was sent before, with unknown result
+ * @param wasSent whether the batch was sent before, with unknown result
  */
 export async function chargeBatch(
   db: Pick<Database, 'query'>,
   charges: readonly Charge[],
   names: readonly string[],
-  { again, timeoutMs }: { again: boolean; timeoutMs: number },
+  { wasSent, timeoutMs }: { wasSent: boolean; timeoutMs: number },
 ): Promise<ChargeResult[]> {
   const runs = splitIntoRuns(charges, names)
-  const rows = await db.query<ChargedRow>(CHARGE, chargeArguments(charges, runs, again), timeoutMs)
+  const rows = await db.query<ChargedRow>(CHARGE, chargeArguments(charges, runs, wasSent), timeoutMs)
   return resultsInOrder(rows, runs, charges.length)
 }
 
@@ -108,8 +108,8 @@ function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** The arguments of the charging function, in its order; see chargeFunctionSql. */
-function chargeArguments(charges: readonly Charge[], runs: readonly Run[], again: boolean): unknown[] {
+/** The arguments of the charging function, in its order; see chargeFunctionSql. A run and its lines are numbered from 1. */
+function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSent: boolean): unknown[] {
   const runCounts = new Map<string, number>()
   const lastUses = new Map<string, { account: string; key: string; minute: number }>()
   for (const run of runs) {
@@ -121,14 +121,14 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], again
     }
   }
   const keyUses = [...lastUses.values()]
-  const named = runs.flatMap(({ charges }, i) =>
+  const namedCharges = runs.flatMap(({ charges }, i) =>
     charges
       .map(([, charge], j) => ({ run: i + 1, line: j + 1, charge }))
       .filter(({ charge }) => charge.idempotency !== null),
   )
   return [
     batchId(charges[0]!.requestId),
-    again,
+    wasSent,
     Math.max(...charges.map(({ at }) => at)),
     runs.map(({ account }) => account),
     runs.map(run => run.charges.map(([, charge]) => ledgerLine(charge)).join('\n')),
@@ -138,12 +138,12 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], again
     runs.map(({ limits }) => limits.day),
     runs.map(({ limits }) => limits.hour),
     runs.map(({ account }) => runCounts.get(account) === 1),
-    named.map(({ run }) => run),
-    named.map(({ line }) => line),
-    named.map(({ charge }) => charge.idempotency),
-    named.map(({ charge }) => charge.question),
-    named.map(({ charge }) => charge.answer),
-    named.map(({ charge }) => charge.at),
+    namedCharges.map(({ run }) => run),
+    namedCharges.map(({ line }) => line),
+    namedCharges.map(({ charge }) => charge.idempotency),
+    namedCharges.map(({ charge }) => charge.question),
+    namedCharges.map(({ charge }) => charge.answer),
+    namedCharges.map(({ charge }) => charge.at),
     keyUses.map(({ account }) => account),
     keyUses.map(({ key }) => key),
     keyUses.map(({ minute }) => minute),

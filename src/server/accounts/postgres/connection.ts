@@ -148,7 +148,7 @@ export class Database implements Queries {
     }
   }
 
-  /** Returns the version, and notes whether a pooler is in between: that invents its own session numbers. */
+  /** Returns PostgreSQL's version. Sets #isDirect: a pooler in between invents its own session numbers. */
   #detectPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#withClient(async client => {
@@ -260,7 +260,7 @@ function isConflict(error: unknown): boolean {
   return ['40001', '40P01'].includes(errorCode(error))
 }
 
-/** Whether the database answered and the connection can still be used for writing. */
+/** Whether an error code shows that the database answered, and the connection can still be used for writing. */
 function leavesConnectionUsable(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006|25P03)/.test(code) && !code.startsWith('E')
 }
@@ -273,9 +273,10 @@ export function translateError(location: string, error: unknown): BandsError {
   const message = (error instanceof Error ? error.message : String(error)) || code
   const text = code === POOLER_CODE ? `${code} ${message}` : code || message
   const translation = TRANSLATIONS.find(([pattern]) => pattern.test(text))
-  const [, wording, ErrorClass] = translation ?? [null, message, StorageError]
+  if (translation === undefined) return new StorageError(`${location} ${message}`.trim(), { cause: error })
+  const [, wording, ErrorType] = translation
   const words = typeof wording === 'function' ? wording(message) : wording
-  return new ErrorClass(`${location} ${words}`.trim(), { cause: error })
+  return new ErrorType(`${location} ${words}`.trim(), { cause: error })
 }
 
 type ErrorClass = typeof Busy | typeof ConfigError | typeof StorageError

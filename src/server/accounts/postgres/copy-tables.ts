@@ -34,7 +34,7 @@ export function readTables({ query }: Queries, take: TakeRows): Promise<void> {
   })
 }
 
-/** SQL: whether a row comes after the sort key $1, $2, … */
+/** SQL: whether a row comes after the sort key that the parameters $1, $2, … have. */
 function isAfterSql(sortColumns: readonly string[]): string {
   const placeholders = sortColumns.map((_, i) => `$${i + 1}`)
   const isAfter = `(${sortColumns.join(', ')}) > (${placeholders.join(', ')})`

@@ -312,7 +312,6 @@ function existingKey(db: Session, identity: string): KeyRow {
   throw missingError('key', identity, selectNames(db, 'SELECT identity AS name FROM keys'))
 }
 
-/** The column `name` of a query. */
 function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
