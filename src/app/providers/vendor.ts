@@ -176,21 +176,21 @@ export class Vendor {
     return Number.isInteger(status) && status >= 300 ? status : 200
   }
 
-  /** The address of the page after one, by the mark in its text; null after the last page. Throws BadData for the same page. */
+  /** The address of the next page, with the token in a page's text; null after the last. Throws BadData for the same address. */
   #nextUrl(url: string, text: string): string | null {
     const { next } = this.provider
     if (next === undefined) return null
-    const [markKey, markParameter] = next
-    // A page of ten thousand bars is not parsed once more for its mark.
-    const key = JSON.stringify(markKey)
+    const [tokenKey, tokenParameter] = next
+    // A page of ten thousand bars is not parsed once more for its token.
+    const key = JSON.stringify(tokenKey)
     const keyStart = text.lastIndexOf(key)
     if (keyStart < 0) return null
     const valueStart = keyStart + key.length
-    const markJson = MARK_AFTER_KEY.exec(text.slice(valueStart, valueStart + MAX_MARK_LENGTH))?.[1]
-    const mark = markJson === undefined ? null : parseJsonOrNull(markJson)
-    if (typeof mark !== 'string' || mark === '') return null
+    const tokenJson = TOKEN_AFTER_KEY.exec(text.slice(valueStart, valueStart + MAX_TOKEN_LENGTH))?.[1]
+    const token = tokenJson === undefined ? null : parseJsonOrNull(tokenJson)
+    if (typeof token !== 'string' || token === '') return null
     const nextUrl = new URL(url)
-    nextUrl.searchParams.set(markParameter, mark)
+    nextUrl.searchParams.set(tokenParameter, token)
     if (nextUrl.href === url) throw new BadData({ file: this.host }, 'its next page is the same page again')
     return nextUrl.href
   }
@@ -210,9 +210,9 @@ export class Vendor {
   }
 }
 
-/** Matches a colon and a string after a key of JSON: the mark of the next page. */
-const MARK_AFTER_KEY = /^\s*:\s*("(?:[^"\\]|\\.)*")/
-const MAX_MARK_LENGTH = 5_000
+/** Matches a colon and a string after a key of JSON: the token of the next page. */
+const TOKEN_AFTER_KEY = /^\s*:\s*("(?:[^"\\]|\\.)*")/
+const MAX_TOKEN_LENGTH = 5_000
 
 /** How a vendor refused a call, as the rest of a sentence that begins with its name. */
 function refusalWords(needs: Provider['needs'], key: string): string {

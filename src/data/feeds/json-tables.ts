@@ -221,13 +221,13 @@ function columnTable(file: string, root: JsonObject): JsonTable | null {
   const names = lists.map(([name]) => name)
   const columns = barColumns(file, names)
   if (columns === null) return null
-  const date = columns.date!
+  const dateColumn = columns.date!
   return {
     format: 'json rows',
     symbol: null,
     columns,
-    rows: lists[date]![1].map((_, row) => lists.map(([, list]) => list[row])),
-    pathOf: (row, column = date) => [lists[column]![0], row],
+    rows: lists[dateColumn]![1].map((_, row) => lists.map(([, list]) => list[row])),
+    pathOf: (row, column = dateColumn) => [lists[column]![0], row],
   }
 }
 

@@ -18,8 +18,8 @@ export class JsonText {
   readonly #lineStarts: readonly number[]
   readonly #documentStarts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
-  /** The last position found: its offset, its line, and the number of characters before it in the line. */
-  #lastPosition = { offset: 0, line: 0, before: 0 }
+  /** The last position found: its offset, its line from 0, and the number of characters before it in the line. */
+  #lastPosition = { offset: 0, line: 0, charactersBefore: 0 }
 
   /** Throws BadData for text that is not JSON, is nested too deep, or repeats a key in one object. */
   constructor(file: string, content: string) {
@@ -86,12 +86,13 @@ export class JsonText {
       else high = middle
     }
     // Characters are counted from the last position found in the same line: one line may have thousands of bad rows.
-    const { offset: last, line, before } = this.#lastPosition
-    const isLaterInLine = line === low && last <= offset
-    const from = isLaterInLine ? last : this.#lineStarts[low]!
-    const column = (isLaterInLine ? before : 0) + characterCount(this.content.slice(from, offset))
-    this.#lastPosition = { offset, line: low, before: column }
-    return { line: low + 1, column: column + 1 }
+    const last = this.#lastPosition
+    const isLaterInLine = last.line === low && last.offset <= offset
+    const from = isLaterInLine ? last.offset : this.#lineStarts[low]!
+    const counted = isLaterInLine ? last.charactersBefore : 0
+    const charactersBefore = counted + characterCount(this.content.slice(from, offset))
+    this.#lastPosition = { offset, line: low, charactersBefore }
+    return { line: low + 1, column: charactersBefore + 1 }
   }
 
   /** The syntax tree of the document that starts at an offset, parsed on first use. */

@@ -321,7 +321,7 @@ function alpacaTable(file: string, bars: JsonObject): JsonTable | null {
 
 /**
  * The bars of Polygon, now Massive. Those of stocks have times of New York, those of crypto and currencies times in UTC
- * and a ticker prefix (`X:`, `C:`). A day of a whole market names the ticker of each bar. Null where there are none.
+ * and a ticker prefix (`X:`, `C:`). A day of a whole market names the ticker of each bar. Null for other documents.
  */
 function polygonTable(file: string, root: JsonObject): JsonTable | null {
   const table = listTable(file, root.results, ['results'])

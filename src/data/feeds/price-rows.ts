@@ -36,6 +36,8 @@ export interface PricePlan {
 
 /** No exchange has prices that are older. */
 const EARLIEST: Day = dayOf(1800, 1, 1)!
+/** A ticker's text is compared with that of the last row up to this length; a longer one counts as different. */
+const MAX_COMPARED_BYTES = 64
 
 /** The last day that can have a bar: tomorrow, which has already begun somewhere on earth. */
 export function latestBar(today: Day = utcToday()): Day {
@@ -70,7 +72,7 @@ export class PriceRows {
     volume: 0,
     unadjusted: Number.NaN,
   }
-  readonly #lastTickerText = Buffer.alloc(64)
+  readonly #lastTickerText = Buffer.alloc(MAX_COMPARED_BYTES)
   #lastTickerLength = -1
   #bars: GrowingBars | null = null
   /** Rows of text that may be the end of the file. */
@@ -243,11 +245,11 @@ export class PriceRows {
     if (this.#isLastTicker(row, column)) return this.#bars !== null
     const text = row.field(column) ?? ''
     if (ticker !== null && this.#bars !== null) {
-      const first = this.#lastTickerText.toString('utf8', 0, this.#lastTickerLength)
-      throw severalTickersError(this.#collector.positionOf(row.line, 'ticker'), ticker, first, text)
+      const lastText = this.#lastTickerText.toString('utf8', 0, this.#lastTickerLength)
+      throw severalTickersError(this.#collector.positionOf(row.line, 'ticker'), ticker, lastText, text)
     }
     const symbol = ticker ?? parseTicker(text)
-    this.#lastTickerLength = Math.min(Buffer.byteLength(text), 65)
+    this.#lastTickerLength = Math.min(Buffer.byteLength(text), MAX_COMPARED_BYTES + 1)
     this.#lastTickerText.write(text)
     this.#bars = symbol === null ? null : this.#collector.barsOf(symbol)
     return this.#bars !== null
@@ -258,7 +260,7 @@ export class PriceRows {
     if (row.count <= column) return false
     const start = row.starts[column]!
     const length = row.ends[column]! - start
-    if (length !== this.#lastTickerLength || length > 64) return false
+    if (length !== this.#lastTickerLength || length > MAX_COMPARED_BYTES) return false
     for (let i = 0; i < length; i++) if (row.bytes[start + i] !== this.#lastTickerText[i]) return false
     return true
   }

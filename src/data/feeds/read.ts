@@ -34,7 +34,7 @@ import { normalizedColumnName, PRICES, type Role } from './names.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows, severalTickersError, tickerReason } from './price-rows.js'
 import { notTextTableError, shownNames } from './refusals.js'
 import { columnOf, type Row } from './row.js'
-import { headOf, inOlderEncodings, openSource, type Source } from './source.js'
+import { type Head, headOf, inOlderEncodings, openSource, type Source } from './source.js'
 import { TextTable } from './text-table.js'
 
 /** Bytes read to recognise a file, and more of them where they hold fewer lines than this. */
@@ -57,7 +57,7 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
     .toString('utf8')
     .replace(/^\ufeff/, '')
   const file = input.name
-  if (head.whole && text.trim() === '') throw new BadData({ file }, 'the file is empty')
+  if (head.isComplete && text.trim() === '') throw new BadData({ file }, 'the file is empty')
   // The element is at the top of the file, or below the header of an SEC submission.
   if (head.bytes.includes('<ownershipDocument')) {
     const { readForm4 } = await import('./facts/form4.js')
@@ -73,10 +73,10 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
 }
 
 /** The start of a file: more of it where lines are long, as in a table with hundreds of parallel tickers. */
-async function headWithRows(source: Source): Promise<{ bytes: Buffer; whole: boolean }> {
+async function headWithRows(source: Source): Promise<Head> {
   const head = await headOf(source, HEAD_BYTES)
   const lines = head.bytes.subarray(0, HEAD_BYTES).reduce((count, byte) => count + Number(byte === 10), 0)
-  return head.whole || lines >= MIN_HEAD_LINES ? head : headOf(source, LONG_HEAD_BYTES)
+  return head.isComplete || lines >= MIN_HEAD_LINES ? head : headOf(source, LONG_HEAD_BYTES)
 }
 
 /** Throws InvalidParameter when the option `known` is after the last day that can have a bar. */
@@ -173,11 +173,7 @@ function nearestName(typed: string, names: readonly string[]): string | undefine
 }
 
 /** Reads a text table: its head decides content and dialect, then the whole file streams through. */
-export async function readTable(
-  source: Source,
-  head: { bytes: Buffer; whole: boolean },
-  options: ReadOptions,
-): Promise<ReadResult | FactsResult> {
+export async function readTable(source: Source, head: Head, options: ReadOptions): Promise<ReadResult | FactsResult> {
   for (const candidate of inOlderEncodings(source, head)) {
     const bars = tryBarsTable(candidate.source, candidate.head, options)
     if (bars !== null) return readBarsTable(bars.table, bars.layout)
@@ -190,11 +186,9 @@ export async function readTable(
 }
 
 /** The table and layout of text in an encoding that is only tried; null where it is no table of bars. */
-function tryBarsTable(
-  ...tableArguments: ConstructorParameters<typeof TextTable>
-): { table: TextTable; layout: Layout } | null {
+function tryBarsTable(source: Source, head: Head, options: ReadOptions): { table: TextTable; layout: Layout } | null {
   try {
-    const table = new TextTable(...tableArguments)
+    const table = new TextTable(source, head, options)
     const layout = barsLayout(table)
     return layout === null ? null : { table, layout }
   } catch (error) {

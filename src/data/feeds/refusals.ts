@@ -57,24 +57,24 @@ function isNumber(text: string): boolean {
  * named `other`. null if the values are ambiguous.
  */
 function likelyHeader(rows: readonly string[][]): string | null {
-  const [first = []] = rows
+  const [firstRow = []] = rows
   const textsOf = (column: number) => rows.map(fields => fields[column] ?? '')
   const isDate = (column: number) => {
     const guess = guessDateFormat(textsOf(column))
     // Prices and volumes may look like serial numbers, so those count only in the first column.
     return 'format' in guess && (guess.format !== 'Excel serial' || column === 0)
   }
-  const date = first.findIndex((_, column) => isDate(column))
-  if (date < 0) return null
-  const isNumeric = (column: number) => column !== date && textsOf(column).every(isNumber)
-  for (let from = 0; from + 4 <= first.length; from++) {
-    const columns = [from, from + 1, from + 2, from + 3]
-    const names = columns.every(isNumeric) ? namesOfPrices(columns, rows) : null
+  const dateColumn = firstRow.findIndex((_, column) => isDate(column))
+  if (dateColumn < 0) return null
+  const isNumeric = (column: number) => column !== dateColumn && textsOf(column).every(isNumber)
+  for (let from = 0; from + 4 <= firstRow.length; from++) {
+    const priceColumns = [from, from + 1, from + 2, from + 3]
+    const names = priceColumns.every(isNumeric) ? namesOfPrices(priceColumns, rows) : null
     if (names === null) continue
-    names[date] = 'date'
-    const volume = first.findIndex((_, column) => column > from + 3 && isNumeric(column))
-    if (volume >= 0) names[volume] = 'volume'
-    return first.map((_, column) => names[column] ?? 'other').join(',')
+    names[dateColumn] = 'date'
+    const volumeColumn = firstRow.findIndex((_, column) => column > from + 3 && isNumeric(column))
+    if (volumeColumn >= 0) names[volumeColumn] = 'volume'
+    return firstRow.map((_, column) => names[column] ?? 'other').join(',')
   }
   return null
 }

@@ -59,10 +59,7 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
 const OLDER_ENCODINGS = ['windows-1252', 'gb18030', 'shift_jis', 'euc-kr', 'big5', 'windows-1250']
 
 /** Yields the file and its head as decoded from each older encoding; nothing where the text is UTF-8 or UTF-16. */
-export function* inOlderEncodings(
-  source: Source,
-  head: { bytes: Buffer; whole: boolean },
-): Generator<{ source: Source; head: { bytes: Buffer; whole: boolean } }> {
+export function* inOlderEncodings(source: Source, head: Head): Generator<{ source: Source; head: Head }> {
   // The last character of a head may be cut off.
   if (source.encoding !== 'UTF-8' || isUtf8(head.bytes.subarray(0, head.bytes.lastIndexOf(10)))) return
   for (const encoding of OLDER_ENCODINGS) {
@@ -78,10 +75,16 @@ async function* decodeChunks(source: Source, encoding: string): AsyncGenerator<B
   yield Buffer.from(decoder.decode())
 }
 
-/** At least `size` bytes from the start, or all of a shorter file. `whole`: the stream ended before that size. */
-export async function headOf(source: Source, size: number): Promise<{ bytes: Buffer; whole: boolean }> {
-  const { parts, whole } = await gatherChunks(source.chunks(), size)
-  return { bytes: Buffer.concat(parts), whole }
+/** The first bytes of a text, and whether the text has no more. */
+export interface Head {
+  bytes: Buffer
+  isComplete: boolean
+}
+
+/** At least `size` bytes from the start, or all of a shorter text. */
+export async function headOf(source: Source, size: number): Promise<Head> {
+  const { parts, isComplete } = await gatherChunks(source.chunks(), size)
+  return { bytes: Buffer.concat(parts), isComplete }
 }
 
 /** Maximum bytes of a text that is read whole; tables are read row by row, without a limit. */
@@ -89,8 +92,8 @@ const MAX_TEXT_BYTES = 1 << 28
 
 /** The whole text, without a byte order mark. Throws BadData for one too large for memory. */
 export async function textOf(source: Source): Promise<string> {
-  const { parts, whole } = await gatherChunks(source.chunks(), MAX_TEXT_BYTES)
-  if (whole)
+  const { parts, isComplete } = await gatherChunks(source.chunks(), MAX_TEXT_BYTES)
+  if (isComplete)
     return Buffer.concat(parts)
       .toString('utf8')
       .replace(/^\ufeff/, '')
@@ -98,20 +101,20 @@ export async function textOf(source: Source): Promise<string> {
   throw new BadData({ file: source.file }, `${what}; import it in parts, or as CSV`)
 }
 
-/** Reads chunks of a stream until they reach `size` bytes. `whole`: the stream ended before that. */
+/** Reads chunks of a stream until they reach `size` bytes; `isComplete` if it ended before. */
 async function gatherChunks(
   stream: AsyncIterable<string | Uint8Array>,
   size = Number.POSITIVE_INFINITY,
-): Promise<{ parts: Uint8Array[]; whole: boolean }> {
+): Promise<{ parts: Uint8Array[]; isComplete: boolean }> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream) {
     const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     parts.push(part)
     length += part.length
-    if (length >= size) return { parts, whole: false }
+    if (length >= size) return { parts, isComplete: false }
   }
-  return { parts, whole: true }
+  return { parts, isComplete: true }
 }
 
 /** The first 16 bytes of a file. Throws NotFound or StorageError where it cannot be read. */

@@ -10,7 +10,7 @@ import {
 } from './dialect.js'
 import type { ReadOptions } from './feed.js'
 import { type Cut, columnOf, MAX_FIELDS, MAX_LINE, Row, RowChecker, type RowFault, tooManyFields } from './row.js'
-import type { Source } from './source.js'
+import type { Head, Source } from './source.js'
 import {
   type DateFormat,
   DateReader,
@@ -31,10 +31,10 @@ export class TextTable {
   readonly top: { file: string; line: number }
 
   /** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
-  constructor(source: Source, head: { bytes: Buffer; whole: boolean }, options: ReadOptions) {
+  constructor(source: Source, head: Head, options: ReadOptions) {
     this.source = source
     this.hints = parseHints(options.hints)
-    this.dialect = detectDialect(source.file, head.bytes, head.whole, this.hints)
+    this.dialect = detectDialect(source.file, head.bytes, head.isComplete, this.hints)
     this.options = options
     this.file = source.file
     this.top = { file: source.file, line: this.dialect.headerLine }

@@ -313,11 +313,10 @@ export function guessDecimal(prices: readonly string[], volumes: readonly string
     .map(text => decimalProvedBy(text.trim()))
   if (proofs.includes('.')) return '.'
   if (proofs.includes(',')) return ','
-  const hasOneGroup = (sign: string) => (text: string) =>
+  const mayBeThousands = (sign: string) => (text: string) =>
     new RegExp(`^\\+?\\$?\\d{1,3}${sign}\\d{3}$`).test(text.trim())
-  const doubtful =
-    prices.some(hasOneGroup(',')) || (delimiter === ';' && [...prices, ...volumes].some(hasOneGroup('\\.')))
-  return doubtful ? null : '.'
+  if (prices.some(mayBeThousands(','))) return null
+  return delimiter === ';' && [...prices, ...volumes].some(mayBeThousands('\\.')) ? null : '.'
 }
 
 /** The decimal separator that one number proves; null where its separator may also be that of thousands. */

@@ -98,14 +98,14 @@ export async function mergeBars(
 
 /** Returns a function that reads the stored data that merged bars need, and adds them. */
 function dataInMemory(store: Store, data: TickerData, firstChanged: number): () => Promise<TickerData> {
-  return () => withStored(store, data, firstChanged)
+  return () => withStoredTail(store, data, firstChanged)
 }
 
 /** Returns a function that merges the bars of a ticker once more: the first result was not kept in memory. */
 function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () => Promise<TickerData> {
   return async () => {
     const { data, firstChanged } = (await merge()) as Fit
-    return withStored(store, data!, firstChanged)
+    return withStoredTail(store, data!, firstChanged)
   }
 }
 
@@ -162,7 +162,7 @@ async function mergeTicker(
  * data are missing or damaged.
  * @param firstChanged the first changed bar
  */
-async function withStored(store: Store, data: TickerData, firstChanged: number): Promise<TickerData> {
+async function withStoredTail(store: Store, data: TickerData, firstChanged: number): Promise<TickerData> {
   if (firstChanged === 0) return data
   const { entry, daily } = data
   const since = firstChangedBars(daily.days, firstChanged)
@@ -343,7 +343,7 @@ export async function cutBars(
   }
   const pending = await Pending.read(store)
   const cut = { ...entry, bars: keptBars, last: allBars.days[keptBars - 1]! }
-  pending.noteWritten(null)
+  pending.noteBarsWritten(null)
   const changed = tickerData(cut, firstBars(allBars, keptBars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
   return { changed, removed: allBars.days.length - keptBars, pending }
@@ -356,7 +356,7 @@ export async function renamedData(
   name: string,
 ): Promise<{ records: TickerData[]; sheets: TickerSheet[]; pending: Pending }> {
   const pending = await Pending.read(store)
-  pending.noteWritten(null)
+  pending.noteBarsWritten(null)
   const facts = await store.sheets(ticker)
   pending.addSectorOf(securityOf(facts))
   if (pending.tickers.delete(ticker)) pending.tickers.add(name)

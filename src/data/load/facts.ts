@@ -162,16 +162,13 @@ async function markPending(
   { changed, pending }: MergedFacts,
 ): Promise<void> {
   pending.tickers.add(entry.ticker)
-  const compared = kinds.some(kind => KINDS_COMPARED_IN_SECTOR.includes(kind))
+  const changesComparison = kinds.some(kind => KINDS_COMPARED_IN_SECTOR.includes(kind))
   for (const sheets of [before, after])
-    if (compared && countedFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
+    if (changesComparison && countedFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
   const assetClass = securityOf(after)?.asset_class ?? null
   if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
-  changed.push({
-    entry: { ...entry, assetClass },
-    daily: (await store.bars(entry.ticker))!,
-    facts: countedFacts(after),
-  })
+  const daily = (await store.bars(entry.ticker))!
+  changed.push({ entry: { ...entry, assetClass }, daily, facts: countedFacts(after) })
 }
 
 function sheetReport(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {
@@ -263,9 +260,11 @@ function appendRows(stored: readonly Row[], incoming: readonly Row[]): readonly 
 /** One row with the newest known value of each column. A source without a sector does not delete a stored one. */
 function fillInRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const records = [...stored, ...incoming].map(row => row.record as object)
-  const known = records.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
+  const knownValues = records.map(values =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)),
+  )
   // The first record has all keys, also those that stay null.
-  const record = Object.assign({}, records[0], ...known) as FactRecord
+  const record = Object.assign({}, records[0], ...knownValues) as FactRecord
   if (stored.length > 0 && sameRecord(stored.at(-1)!.record, record)) return stored
   return [{ source: incoming[0]!.source, record }]
 }

@@ -23,7 +23,7 @@ import {
   volumeRemarks,
   withOddities,
 } from './report.js'
-import { importParts, Run } from './run.js'
+import { contentPieces, Run } from './run.js'
 
 /** How stored bars are treated, with the names of the specification; at most one of them. */
 const BAR_CHOICES = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' } as const
@@ -130,11 +130,11 @@ export class Importer {
    * reported. A store of other definitions is rebuilt first, so that two versions never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
-    const { checkImportOptions: checkImporting, inputsFromCaller } = await import('./from-caller.js')
-    checkImporting(options)
+    const { checkImportOptions, inputsFromCaller } = await import('./from-caller.js')
+    checkImportOptions(options)
     refuseSeveralChoices(options)
     const files = inputsFromCaller(inputs)
-    if (this.#store !== null) await this.#refresh(options)
+    if (this.#store !== null) await this.#openCurrent(options)
     try {
       for (const input of files) {
         const report = await this.#publishAfter(() => this.#importOrRefuse(input, options))
@@ -142,7 +142,7 @@ export class Importer {
       }
     } finally {
       // Also when the caller stops early or a file is bad: the files before it are loaded.
-      if (this.#store !== null) await this.#settle(options)
+      if (this.#store !== null) await this.#derivePending(options)
     }
   }
 
@@ -155,19 +155,19 @@ export class Importer {
     tickers: Iterable<SourcedBars>,
     options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
-    const { checkImportOptions: checkImporting, barsFromCaller } = await import('./from-caller.js')
-    checkImporting(options)
+    const { checkImportOptions, barsFromCaller } = await import('./from-caller.js')
+    checkImportOptions(options)
     refuseSeveralChoices(options)
     const incoming = barsFromCaller(tickers, options.today)
-    await this.#refresh(options)
+    await this.#openCurrent(options)
     const { reports } = await this.#publishAfter(() =>
-      this.#takeBars(incoming, options, async ({ source }, { message, reason }) => {
+      this.#mergeAndWriteBars(incoming, options, async ({ source }, { message, reason }) => {
         const refusal = new BadData({ file: source }, message)
         if (options.onRefused === undefined) throw refusal
         await options.onRefused(refusal, reason)
       }),
     )
-    await this.#settle(options)
+    await this.#derivePending(options)
     return reports
   }
 
@@ -177,13 +177,13 @@ export class Importer {
     source: Pick<FactSource, 'file' | 'format'>,
     options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
-    const { checkImportOptions: checkImporting, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
-    checkImporting(options)
+    const { checkImportOptions, factsFromCaller, sourceFromCaller } = await import('./from-caller.js')
+    checkImportOptions(options)
     const from = sourceFromCaller(source)
     const incoming = factsFromCaller(facts, from, options.today)
-    await this.#refresh(options)
-    const { reports } = await this.#publishAfter(() => this.#takeFacts(incoming, from, options))
-    await this.#settle(options)
+    await this.#openCurrent(options)
+    const { reports } = await this.#publishAfter(() => this.#mergeAndWriteFacts(incoming, from, options))
+    await this.#derivePending(options)
     return reports
   }
 
@@ -214,7 +214,7 @@ export class Importer {
       await this.store.write({ records, unsettled: pending.keys }, areCurrent ? DEFINITIONS_VERSION : until)
     }
     if (entries.length === 0) await this.store.write({ unsettled: pending.keys }, DEFINITIONS_VERSION)
-    await this.#settle(onProgress === undefined ? {} : { onProgress })
+    await this.#derivePending(onProgress === undefined ? {} : { onProgress })
     return entries.length
   }
 
@@ -222,12 +222,12 @@ export class Importer {
   async remove(ticker: string): Promise<boolean> {
     textOf('ticker', ticker)
     if (this.#store === null) return false
-    await this.#refresh({})
+    await this.#openCurrent({})
     const pending = await Pending.read(this.store)
-    pending.noteWritten(null)
+    pending.noteBarsWritten(null)
     pending.addSectorOf(securityOf(await undamagedSheets(this.store, ticker, FACT_KINDS, pending)))
     const removed = await this.store.remove(ticker, pending.keys)
-    await this.#settle({})
+    await this.#derivePending({})
     return removed
   }
 
@@ -239,14 +239,14 @@ export class Importer {
     textOf('ticker', ticker)
     checkDay('after', after)
     if (this.#store === null) return null
-    await this.#refresh({})
+    await this.#openCurrent({})
     const entry = await this.store.ticker(ticker)
     if (entry === null) return null
     if (entry.last <= after) return 0
     const { changed, removed, pending } = await cutBars(this.store, entry, after)
     const records = [deriveRecord(changed)]
     await this.store.write({ records, unsettled: pending.keys }, DEFINITIONS_VERSION)
-    await this.#settle({})
+    await this.#derivePending({})
     return removed
   }
 
@@ -255,7 +255,7 @@ export class Importer {
     textOf('ticker', ticker)
     const name = tickerValue('name', textOf('name', to))
     if (this.#store === null) return false
-    await this.#refresh({})
+    await this.#openCurrent({})
     const names = await this.store.names()
     if (!names.includes(ticker)) return false
     if (names.includes(name) && !(await hasSameData(this.store, ticker, name))) {
@@ -269,7 +269,7 @@ export class Importer {
     const { records, sheets, pending } = await renamedData(this.store, ticker, name)
     const batch = { removed: [ticker], records: records.map(deriveRecord), sheets, unsettled: pending.keys }
     await this.store.write(batch, DEFINITIONS_VERSION)
-    await this.#settle({})
+    await this.#derivePending({})
     return true
   }
 
@@ -288,11 +288,11 @@ export class Importer {
     return this.#store === null ? [] : this.store.names()
   }
 
-  /** Ends the run, and unlocks and closes the store. What a killed import left is derived first, if it still is. */
+  /** Ends the run, and unlocks and closes the store. Work that a killed import left is done first. */
   async close(): Promise<void> {
     this.#run.close()
     try {
-      if (this.#leftByKilledImport !== null) await this.#finish()
+      if (this.#leftByKilledImport !== null) await this.#finishKilledImport()
       await this.#store?.unlock(this.#tools.writer)
     } catch (error) {
       // On a full disk the writer's row stays. The lock does not, so the next writer can take it.
@@ -317,7 +317,7 @@ export class Importer {
   }
 
   /** Opens the store if it is not open, and rebuilds one of other definitions. */
-  async #refresh({ onProgress }: ImportOptions): Promise<void> {
+  async #openCurrent({ onProgress }: ImportOptions): Promise<void> {
     this.#store ??= await this.#tools.open()
     const definitions = await this.store.definitions()
     if (definitions !== '' && definitions !== DEFINITIONS_VERSION)
@@ -345,15 +345,15 @@ export class Importer {
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
     })
     // If all files are refused, no empty database is left.
-    if (this.#store === null) await this.#refresh(options)
+    if (this.#store === null) await this.#openCurrent(options)
     if (result.holds === 'facts') {
-      const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
+      const { reports, barless, doubts } = await this.#mergeAndWriteFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
     const { release, tickers, withoutVolume, ...fileReport } = result
     this.#run.releaseOnClose(release)
     const sourced = tickers.map(ticker => withSource(ticker, fileReport))
-    const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
+    const { reports, refused, oddities, resumed } = await this.#mergeAndWriteBars(sourced, options)
     const warnings = withOddities(fileReport, oddities)
     const remarks = [...fileReport.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
     return { ...fileReport, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
@@ -363,7 +363,7 @@ export class Importer {
    * Merges bars with the stored ones, and writes them. `resumed` is the number of tickers that a stopped import has done.
    * @param onRefused called for each refused ticker before anything is written
    */
-  async #takeBars(
+  async #mergeAndWriteBars(
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
@@ -373,7 +373,7 @@ export class Importer {
     if (rescale) scale = 'rescale'
     else if (acceptJump) scale = 'accept_jump'
     // Identifies a file that a stopped import has loaded in part.
-    const contentChecksum = (): string => checksum(importParts(tickers, JSON.stringify({ replace, scale })))
+    const contentChecksum = (): string => checksum(contentPieces(tickers, JSON.stringify({ replace, scale })))
     const pending = await Pending.read(this.store)
     const resumed = pending.files.length === 0 ? 0 : pending.loadedTickerCount(contentChecksum())
     const finishedTickers = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
@@ -409,7 +409,7 @@ export class Importer {
     const [first] = tickers
     if (first === undefined || (changes.length === 0 && pending.files.length === 0)) return
     const of = changes.length
-    // Written groups can be freed.
+    // The list is emptied, so that written groups can be freed.
     const groups = groupTickers(changes.splice(0), ({ bars }) => bars)
     // Without changes one empty write deletes the mark of a stopped import.
     if (groups.length === 0) groups.push([])
@@ -421,12 +421,12 @@ export class Importer {
     }
     const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressReporter(partlyLoaded.file, of, onProgress)
-    // Not at one moment: some are read while others are written.
+    // Not inside `atOneMoment`: some tickers are read after others are written.
     const derivedGroups = deriveGroups(groups, change => change.data(), onTicker)
     let loaded = pending.loadedTickerCount(partlyLoaded.content)
     for await (const { group, records, isLast } of derivedGroups) {
       const nowLoaded = isLast ? partlyLoaded.of : indexes.get(group.at(-1)!.ticker)! + 1
-      pending.noteWritten({ ...partlyLoaded, tickers: nowLoaded })
+      pending.noteBarsWritten({ ...partlyLoaded, tickers: nowLoaded })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
@@ -438,7 +438,7 @@ export class Importer {
   }
 
   /** Merges facts with the stored ones, and writes them. */
-  async #takeFacts(
+  async #mergeAndWriteFacts(
     facts: readonly TickerFacts[],
     { file, format }: Pick<FactSource, 'file' | 'format'>,
     { replace = false }: ImportOptions,
@@ -456,16 +456,16 @@ export class Importer {
   }
 
   /** Derives what a killed import left. Ignores a BandsError: this importer's work is done, and the next writer retries. */
-  async #finish(): Promise<void> {
+  async #finishKilledImport(): Promise<void> {
     try {
-      if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#settle({})
+      if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#derivePending({})
     } catch (error) {
       if (!(error instanceof BandsError)) throw error
     }
   }
 
   /** Derives what is pending, one step per transaction. */
-  async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
+  async #derivePending({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
     const left = this.#leftByKilledImport
     // After an abort, do not try again at the end.
     this.#leftByKilledImport = null

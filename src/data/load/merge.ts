@@ -29,7 +29,7 @@ export interface Merged extends Counts {
 export function mergeSeries(stored: Series, incoming: Series, storedWithRoom: Series | null = null): Merged {
   const storedCount = stored.days.length
   const incomingCount = incoming.days.length
-  // Bar by bar takes much longer than all at once.
+  // New bars that are all later are copied at once, which is much faster than bar by bar.
   if (storedCount === 0 || stored.days[storedCount - 1]! < incoming.days[0]!) {
     const series = storedWithRoom ?? emptySeries('daily', storedCount + incomingCount)
     series.known = series.days

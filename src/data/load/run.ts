@@ -96,7 +96,7 @@ function bytesOf(bars: Series): number {
 }
 
 /** The content of an import in pieces, for a checksum that identifies it. @param choices the options that matter */
-export function* importParts(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
+export function* contentPieces(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
   yield choices
   for (const { ticker, prices, bars } of tickers) {
     yield `${ticker} ${prices}`

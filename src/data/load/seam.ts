@@ -230,13 +230,13 @@ function leadingScaleChange(closes: readonly CommonClose[]): { closes: readonly 
 
 /** Whether closes rise and fall together despite changing factors: an instrument that was rescaled several times. */
 function moveTogether(closes: readonly CommonClose[]): boolean {
-  let together = 0
+  let commonMoves = 0
   for (let i = 1; i < closes.length; i++) {
     const previous = closes[i - 1]!
     const { ratio, rounding } = closes[i]!
-    if (Math.abs(ratio / previous.ratio - 1) <= rounding + previous.rounding) together++
+    if (Math.abs(ratio / previous.ratio - 1) <= rounding + previous.rounding) commonMoves++
   }
-  return 2 * together > closes.length - 1
+  return 2 * commonMoves > closes.length - 1
 }
 
 /**
@@ -331,7 +331,7 @@ function judgeNeighbours(
   stored: Series,
   incoming: Series,
   seamDays: readonly SeamDay[],
-  known: SeamContext,
+  context: SeamContext,
 ): { mismatch: SeamMismatch | null; oddities: SeamWarning[] } {
   const oddities: SeamWarning[] = []
   const jumps: AcceptedJump[] = []
@@ -339,33 +339,33 @@ function judgeNeighbours(
   let longestUsualGap: number | null = null
   const closeOn = (day: SeamDay): number =>
     isInFile(day) ? incoming.close[day.incomingIndex]! : stored.close[day.storedIndex]!
-  for (const [a, b] of seamsBetween(seamDays)) {
-    const inFile = isInFile(b) ? b : a
-    const isUnchanged = inFile.storedIndex >= 0 && closeOn(inFile) === stored.close[inFile.storedIndex]
+  for (const [earlier, later] of seamsBetween(seamDays)) {
+    const dayInFile = isInFile(later) ? later : earlier
+    const isUnchanged = dayInFile.storedIndex >= 0 && closeOn(dayInFile) === stored.close[dayInFile.storedIndex]
     if (isUnchanged) continue
-    if (inFile.storedIndex < 0 && b.day - a.day > 1) {
+    if (dayInFile.storedIndex < 0 && later.day - earlier.day > 1) {
       longestUsualGap ??= usualGap(allDaysOf(stored, incoming))
-      const gap = gapBetween(a.day, b.day, longestUsualGap)
-      if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
+      const gap = gapBetween(earlier.day, later.day, longestUsualGap)
+      if (gap !== null) oddities.push({ kind: 'gap', day: later.day, detail: gap })
     }
-    const previousClose = closeOn(a)
-    const ratio = closeOn(b) / previousClose
-    const jump = jumpBetween(previousClose, closeOn(b))
-    if (jump === null || isAccepted(known.jumps, a, b, ratio)) continue
-    const split = known.splits.find(({ ex_date, ratio: newShares }) => {
-      return ex_date > a.day && ex_date <= b.day && !isJump(1 / newShares, ratio)
+    const previousClose = closeOn(earlier)
+    const ratio = closeOn(later) / previousClose
+    const jump = jumpBetween(previousClose, closeOn(later))
+    if (jump === null || isAccepted(context.jumps, earlier, later, ratio)) continue
+    const split = context.splits.find(({ ex_date, ratio: newShares }) => {
+      return ex_date > earlier.day && ex_date <= later.day && !isJump(1 / newShares, ratio)
     })
-    const [series, t] = b === inFile ? [incoming, b.incomingIndex] : [stored, b.storedIndex]
+    const [series, t] = later === dayInFile ? [incoming, later.incomingIndex] : [stored, later.storedIndex]
     const step = split === undefined ? likelySplitOnDay(previousClose, series, t) : scaleOf(split)
     if (step === null) {
-      oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
+      oddities.push({ kind: 'jump', day: later.day, detail: `${jump}, which is stored` })
       continue
     }
     // Raw prices fall on the day of a split.
-    if (split !== undefined && known.prices === 'raw') continue
-    const scale = b === inFile ? step : { by: step.over, over: step.by }
+    if (split !== undefined && context.prices === 'raw') continue
+    const scale = later === dayInFile ? step : { by: step.over, over: step.by }
     firstJump ??= split === undefined ? { scale } : { scale, split }
-    jumps.push(jumpAt(a, b, scale))
+    jumps.push(jumpAt(earlier, later, scale))
   }
   if (firstJump === null) return { mismatch: null, oddities }
   return { mismatch: { reason: 'split', ...firstJump, shares: true, jumps, common: 0 }, oddities }

@@ -410,7 +410,7 @@ export class Pending {
    * Notes that bars were written. After that, a stopped import of another file starts again from its first ticker.
    * @param part the file of the bars, as far as it is loaded; null: other data
    */
-  noteWritten(part: PartlyLoadedFile | null): void {
+  noteBarsWritten(part: PartlyLoadedFile | null): void {
     const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
     this.#files = others.map(other => ({ ...other, content: '' }))
     if (part !== null && part.tickers < part.of) this.#files.push(part)

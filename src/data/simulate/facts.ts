@@ -283,10 +283,10 @@ interface TradeCluster {
 
 /** The trades of some insiders within CLUSTER_DAYS; each makes one or two. */
 function drawCluster({ side, value, people, opening }: TradeCluster, prices: Prices, random: Random): InsiderTrade[] {
-  const from = opening + random.below(TRADING_WINDOW_DAYS - CLUSTER_DAYS)
+  const firstDay = opening + random.below(TRADING_WINDOW_DAYS - CLUSTER_DAYS)
   return people.flatMap(person =>
     Array.from({ length: random.uniform() < 0.3 ? 2 : 1 }, (): InsiderTrade => {
-      const day = sessionUpTo(from + random.below(CLUSTER_DAYS))
+      const day = sessionUpTo(firstDay + random.below(CLUSTER_DAYS))
       const price = Math.round(100 * Math.exp(prices.logClose(day))) / 100
       const shares = 10 * Math.ceil((value * Math.exp(random.normal())) / price / 10)
       // Filed in the evening, mostly on the second day after the trade.

@@ -129,7 +129,7 @@ function requiredText(kind: FactKind, known: Day | undefined): string {
   return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
 }
 
-/** The project's own table of one kind; `known` replaces a missing column of that name. */
+/** The project's own table of one kind; `known` replaces a missing column of that name. Grades count in their order. */
 function ownFormatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
   const columns = FACT_COLUMNS[kind].map(
     ({ name, holds, required }) => [name, required ? (`${holds}!` as const) : holds] as const,

@@ -119,13 +119,13 @@ function remarkMisspeltColumns(format: FactsFormat, dialect: Dialect, sink: Fact
     sink.remark(`a column of the file is not read, and its name is like ${column}`, word)
 }
 
+/** How a table of facts is written and read, in words by topic, such as `columns` and `dates`. */
 function describeFactsTable(table: TextTable, plan: FactsPlan): Record<string, string> {
-  const { tickerColumn, columnIndexes } = plan
-  const read = new Set([tickerColumn, ...columnIndexes.values()])
+  const indexesRead = new Set([plan.tickerColumn, ...plan.columnIndexes.values()])
   const names = table.dialect.names.map(name => name || '(unnamed)')
-  const unreadNames = names.filter((_, i) => !read.has(i))
+  const unreadNames = names.filter((_, i) => !indexesRead.has(i))
   const dates = new Set(Object.values(plan.dates).map(({ format }) => format))
-  const topics: Record<string, string> = { columns: names.filter((_, i) => read.has(i)).join(', ') }
+  const topics: Record<string, string> = { columns: names.filter((_, i) => indexesRead.has(i)).join(', ') }
   if (unreadNames.length > 0) topics['columns not read'] = unreadNames.join(', ')
   if (dates.size > 0) topics.dates = [...dates].join(', ')
   return table.describe(topics, plan.decimal)

@@ -82,9 +82,9 @@ function latestFigure(
   carried: KnownFigure | null,
 ): KnownFigure | null {
   if (now === null) return carried
-  const last = before[figure]
-  if (last === null || !isRepeat(figure, now, last)) return now
-  return { value: last.value, filed: Math.max(now.filed, last.filed), stated: now.stated || last.stated }
+  const earlier = before[figure]
+  if (earlier === null || !isRepeat(figure, now, earlier)) return now
+  return { value: earlier.value, filed: Math.max(now.filed, earlier.filed), stated: now.stated || earlier.stated }
 }
 
 /** Whether a figure only repeats an earlier one. One calculated from others may differ by rounding. */
@@ -174,11 +174,13 @@ function threeQuarterParts(
   year: PeriodFigure,
 ): PeriodFigure[] | null {
   const parts: PeriodFigure[] = []
-  for (let last = end; parts.length < 3; ) {
-    const before = ledger.endsOneQuarterBefore(last).find(other => findPart(ledger, names, 'quarter', other) !== null)
-    if (before === undefined) return null
-    parts.push(findPart(ledger, names, 'quarter', before)!)
-    last = before
+  let laterEnd = end
+  while (parts.length < 3) {
+    const ends = ledger.endsOneQuarterBefore(laterEnd)
+    const quarterEnd = ends.find(day => findPart(ledger, names, 'quarter', day) !== null)
+    if (quarterEnd === undefined) return null
+    parts.push(findPart(ledger, names, 'quarter', quarterEnd)!)
+    laterEnd = quarterEnd
   }
   return startOnSameDay(parts[2]!, year) ? parts : null
 }

@@ -240,7 +240,7 @@ function addNextReportOfCalendar(module: unknown, context: ModuleContext): Outco
   return addNextReport('calendarEvents', parseModule(context, 'calendarEvents', Calendar, module).earnings, context)
 }
 
-/** Adds the day of the next report: the first of those between which it is expected. Two modules have them. */
+/** Adds the day of the next report, the first of those between which it is expected, unless another module had it. */
 function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings'], context: ModuleContext): Outcome {
   const { known, sink } = context
   const days = (dates.earningsDate ?? []).map(dayOfEpochSecond)
@@ -324,7 +324,7 @@ function quartersIn(
       for (const point of parseShape(file, Points, series[type], 'a time series of Yahoo', path)) {
         if (point === null) continue
         const figures = quarters.get(point.asOfDate) ?? {}
-        const { [figure]: earlierValue = point.reportedValue } = figures
+        const earlierValue = figures[figure] ?? point.reportedValue
         if (earlierValue !== point.reportedValue) {
           const what = `${type} of ${formatDay(point.asOfDate)} is ${earlierValue} and ${point.reportedValue}`
           throw new BadData({ file }, `${what}; take one of the two out`)
@@ -346,8 +346,6 @@ function noQuartersReason(hasBalances: boolean): string {
 function tooEarlyError(known: Day, end: Day): InvalidParameter {
   const value = formatDay(known)
   const allowed = `a day after ${formatDay(end)}, the end of the latest quarter`
-  return wrong('known', `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`, {
-    value,
-    allowed,
-  })
+  const what = `known ${value} is before the end of a quarter in the document (${formatDay(end)}).`
+  return wrong('known', what, { value, allowed })
 }
