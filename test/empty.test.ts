@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { openBands, openRemote } from '../src/app/client.js'
+import { emptyNote } from '../src/core/empty.js'
 import { BUILT_IN, FIELDS } from '../src/core/fields/index.js'
 import { parseDay } from '../src/core/model/day.js'
 import type { EventsParams } from '../src/core/params/questions.js'
+import { noEventsReason } from '../src/core/source.js'
 import { barsToCsv, simulatedTicker } from '../src/data/simulate/simulate.js'
 import { scratch, typed } from './cli/support/run.js'
 import { type Served, serve } from './support/serve.js'
@@ -253,4 +255,14 @@ test('of several tickers it is said in which range none has an event', async () 
     const { err } = await ask(`${command} SIM0008,SIM0009 rsi_zone --tier plus`)
     expect(err, command).toContain(`No event: ${sentence}\n`)
   }
+})
+
+test('a source that only knows events names the days of its range that a question covers', () => {
+  const why = noEventsReason({ query_range: '90d', after: '2024-03-30', as_of: '2024-06-28' })
+  const question = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily' } as const
+  const days = (bounds: { after?: number; before?: number }) =>
+    /\((.*)\)/.exec(String(emptyNote(why, { ...question, ...bounds }).reason))?.[1]
+  expect(days({})).toBe('2024-03-31 to 2024-06-28')
+  expect(days({ after: parseDay('2024-03-30')! })).toBe('2024-03-31 to 2024-06-28')
+  expect(days({ after: parseDay('2024-04-15')!, before: parseDay('2024-05-15')! })).toBe('2024-04-16 to 2024-05-14')
 })

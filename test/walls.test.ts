@@ -307,7 +307,7 @@ it('looks no field up by a global name where a set of fields is lent', () => {
 })
 
 /** What no test imports, as it is reached through others: escapes, the program of a thread. */
-const THROUGH_OTHERS = ['core/html', 'core/empty', 'app/backup', 'app/mcp', 'app/workers']
+const THROUGH_OTHERS = ['core/html', 'app/backup', 'app/mcp', 'app/workers']
 
 it('leaves no room out of the quick run, and leaves out what is there', () => {
   const tests = filesBelow(TEST).map(file => `test/${relative(TEST, file).split(sep).join('/')}`)

@@ -134,8 +134,8 @@ function noEventsKnownSentence(
   const within = rangeText(query_range)
   const bounds = boundsText(query)
   if (range === null) return `${what}${contextText}${within}${bounds === '' ? '' : `, ${bounds}`}.`
-  const from = Math.max(range.from, (after ?? range.from) + 1)
-  const to = Math.min(range.to, (before ?? range.to + 1) - 1)
+  const from = after === undefined ? range.from : Math.max(range.from, after + 1)
+  const to = before === undefined ? range.to : Math.min(range.to, before - 1)
   if (from > to) return noDaySentence(query, range)
   const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
   return `${what}${contextText}${within} (${datesText({ from, to })})${entered}.`
