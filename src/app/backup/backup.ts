@@ -131,9 +131,8 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot back up to ${target}: ${failureReason(target, cause)}; nothing was changed`, {
-      cause,
-    })
+    const words = `cannot back up to ${target}: ${failureReason(target, cause)}; nothing was changed`
+    throw new StorageError(words, { cause })
   } finally {
     removeFolder(partial)
   }
@@ -374,8 +373,8 @@ export const COMPANION_FILES: readonly (readonly [VerifiedFile['kind'], (file: s
 
 /** Verifies a file, and returns its damages; empty if it is sound. */
 export function verifyFile(kind: FileKind, file: string): Damage[] {
-  const companion = COMPANION_FILES.find(([name]) => name === kind)
-  if (companion !== undefined) return companion[1](file).damages
+  const [, verifyCompanion] = COMPANION_FILES.find(([name]) => name === kind) ?? []
+  if (verifyCompanion !== undefined) return verifyCompanion(file).damages
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
     // Data of an older bands are checked when they are upgraded.

@@ -95,9 +95,8 @@ export async function restore(
     if (isCommitted) throw cause instanceof FileLost ? cause : unfinishedError(from, files, cause)
     for (const move of moves) removeDatabase(move.from)
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot restore ${from}: ${failureReason(files.data, cause)}; nothing was changed`, {
-      cause,
-    })
+    const words = `cannot restore ${from}: ${failureReason(files.data, cause)}; nothing was changed`
+    throw new StorageError(words, { cause })
   }
   const restored = manifest.files.map(({ kind }) => {
     return { kind, path: files[kind], replaced: existing.includes(files[kind]) }
@@ -234,7 +233,7 @@ function replaceAll(moves: readonly Move[], data: string, onCommitted: () => voi
       leaveNotes(moves, restoreNotePath(data))
       onCommitted()
     } finally {
-      // Committed data in a -wal are in the file by then.
+      // Closing moves the commits in a -wal into the file.
       for (const connection of opened) connection?.close()
     }
     finishMoves(moves, restoreNotePath(data))
@@ -287,7 +286,7 @@ function leaveNotes(moves: readonly Move[], commit: string): void {
       syncToDisk(dirname(note))
     }
   } catch (cause) {
-    // The one that counts goes first.
+    // The note that commits goes first.
     for (const note of written.reverse()) rmSync(note, { force: true })
     for (const note of notes) rmSync(`${note}.new`, { force: true })
     throw cause

@@ -49,7 +49,7 @@ export function findCondition(typedName: string, all: readonly NamedCondition[])
   })
 }
 
-/** Adds tickers to a list, which is made if missing. Throws InvalidParameter for its name. */
+/** Adds tickers to a list, which is made if missing. Throws InvalidParameter for a wrong or taken name. */
 export async function addToList(
   choice: DatabaseChoice,
   typedName: string,
@@ -134,6 +134,7 @@ export async function readCondition(
   // With the new condition under its name, so that one that uses itself is refused.
   const conditions = { ...stored, named: (other: string) => (other === name ? text : stored.named(other)) }
   const meaning = printCondition(parseCondition(text, { ...fields, conditions }, { param: 'condition' }))
+  // Names stay in the text, so that later changes of their conditions count.
   return { condition: text.includes('@') ? text.trim().replace(/\s+/g, ' ') : meaning, meaning }
 }
 

@@ -38,13 +38,13 @@ export interface OpenData extends ServedData {
  */
 export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOptions): OpenData {
   const path = store.location
-  // Pulled events are left out: the server that they were pulled from charges for them.
-  const derived = cachedStore(store)
+  const cached = cachedStore(store)
   const refuseIfFileGone = fileGoneCheck(path)
   const numbers = fileNumbers(path)
-  const data: ScanData = { path, numbers }
-  const threads = new Threads<ScanTask, string>('scan', data, scansAtOnce)
-  const openBands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayClock(now) })
+  const scanData: ScanData = { path, numbers }
+  const threads = new Threads<ScanTask, string>('scan', scanData, scansAtOnce)
+  // Pulled events are left out: the server that they were pulled from charges for them.
+  const openBands = (tier: Tier): Local => new Local(cached, tier, asOf, { clock, now: dayClock(now) })
   const today = (): Promise<Day> => openBands('pro').today()
   return {
     fileNumbers: numbers,
@@ -73,14 +73,14 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
       await (await import('../../data/local/oversold.js')).checkOversold(openBands(tier), query)
     },
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
-    snapshot: () => derived.snapshot(),
+    snapshot: () => cached.snapshot(),
     stamp: series => openBands('pro').answerStamp(series),
     today,
-    newestDay: () => derived.newestDay(),
+    newestDay: () => cached.newestDay(),
     waiting: () => openBands('pro').waiting(),
     async check() {
       refuseIfFileGone()
-      await readFirstBars(store, derived)
+      await readFirstBars(store, cached)
     },
     async close() {
       await Promise.all([threads.close(), store.close()])

@@ -284,8 +284,8 @@ export class Cache {
       const what = `there are no bars of ${ticker}, and this needs them: only events are here, ${otherWords}.`
       return new NotFound(what, [], about)
     }
-    const here = await this.store.names('bars')
-    const known = new Set([...here, ...((await otherData?.tickers()) ?? []), ...others])
+    const withBars = await this.store.names('bars')
+    const known = new Set([...withBars, ...((await otherData?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
     return new NotFound(`${reason} for "${ticker}".${didYouMean(suggestions)}`, suggestions, about)
   }
@@ -304,8 +304,7 @@ export class Cache {
     const { needs } = queriedField
     if (needs === 'bars' || unsettled.length === 0) return
     const pending = new Pending(unsettled)
-    const isCompared = needs === 'sector'
-    const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
+    const sector = needs === 'sector' ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
     const waits = pending.tickers.has(ticker) || (sector !== null && pending.sectors.has(sector))
     if (!waits) return
     throw new Busy(`${field} of ${ticker} ${pending.why}; ${RETRY_HINT}`, { remedy: remedy('rebuild') })

@@ -171,14 +171,14 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
   const band = field.bands[field.classify(panel)[t]!] ?? null
   const readings = field.readings(panel, t)
   // Without facts there is no band after any number of bars, so there is no warm-up.
-  const bars = hasNoFacts ? 0 : field.warmUp(panel)
-  const firstDate = bars < view.bars ? formatDay(panel.series.days[bars]!) : null
+  const warmUp = hasNoFacts ? 0 : field.warmUp(panel)
+  const firstDate = warmUp < view.bars ? formatDay(panel.series.days[warmUp]!) : null
   return {
-    warm_up: { bars, first_date: firstDate },
+    warm_up: { bars: warmUp, first_date: firstDate },
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band,
-    undefined_because: band === null ? (missing ?? whyUndefined(t, bars, firstDate, readings)) : null,
+    undefined_because: band === null ? (missing ?? whyUndefined(t, warmUp, firstDate, readings)) : null,
     price_note: needsFacts && prices === 'adjusted' ? unadjustedCloseNote(panel, t) : null,
   }
 }

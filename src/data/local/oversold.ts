@@ -99,8 +99,8 @@ export async function scanOversold(
 }
 
 /**
- * Checks a scan before any ticker is read, and returns its day and all securities. Throws InvalidParameter for a sector without tickers and for a date out of
- * range, TierRestricted for a date that only a higher tier has.
+ * Checks a scan before any ticker is read, and returns its day and all securities. Throws InvalidParameter for a sector
+ * without tickers and for a date out of range, TierRestricted for a date that only a higher tier has.
  */
 export async function checkOversold(
   cache: Cache,

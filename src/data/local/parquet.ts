@@ -184,9 +184,9 @@ function textDictionary({ words }: ColumnBuffer, values: Float64Array | Int32Arr
   const used: Uint8Array[] = []
   const codes = new Int32Array(values.length)
   for (let i = 0; i < values.length; i++) {
-    const word = values[i]!
-    if (newCodes[word] === NO_CODE) newCodes[word] = used.push(Buffer.from(words[word]!)) - 1
-    codes[i] = newCodes[word]!
+    const oldCode = values[i]!
+    if (newCodes[oldCode] === NO_CODE) newCodes[oldCode] = used.push(Buffer.from(words[oldCode]!)) - 1
+    codes[i] = newCodes[oldCode]!
   }
   return { size: used.length, codes, words: used, numbers: null }
 }

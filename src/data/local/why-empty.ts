@@ -75,14 +75,12 @@ async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery)
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
+  // Only the context is left.
   const missing = await missingFactsOfField(cache, other!.ticker, other!.field)
   if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
-  return {
-    code: 'context_never',
-    events: eventsInDates.length,
-    bands: context!.bands.filter(band => entered.has(band)),
-  }
+  const bands = context!.bands.filter(band => entered.has(band))
+  return { code: 'context_never', events: eventsInDates.length, bands }
 }
 
 /** The bands that some events enter, in the order of the vocabulary. @param events their numbers */

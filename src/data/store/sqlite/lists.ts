@@ -69,7 +69,7 @@ export function openSqliteLists(path: string, now: () => number = Date.now, noti
   return new SqliteLists(openWritable(path, LISTS, notice), now)
 }
 
-/** Opens a file for writing and tries a write, which would otherwise fail after the work. Another writer may be busy. */
+/** Opens a file for writing, and tries a write now rather than after the work. Throws, unless the file is only busy. */
 function openWritable(path: string, kind: DatabaseKind, notice: Notice | undefined): Session {
   const session = new Session(path, openForWriting(path, kind, notice), kind)
   try {
@@ -302,6 +302,7 @@ const DELETE_FIELD_MARK = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ?
 /** SQL that finds rows that belong to no list. @param schema the schema of the file: older ones have fewer tables */
 export function strayRowsSql(schema: number): string {
   const tables = MARK_TABLES.slice(0, schema < SCHEMA_WITH_FIELD_MARKS ? 1 : 2)
+  // Fewer lists than a mark has names: one of its lists is gone.
   const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
   return `
   SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
@@ -398,6 +399,7 @@ export function openSqliteTrialsForReading(path: string): ReadTrials {
   return trialLog(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
+/** The trial log in an open file: `note` adds trials and returns their number, `of` reads those of a kind. */
 function trialLog(db: Session, now: () => number): Trials {
   return {
     async note(kind, trials) {
