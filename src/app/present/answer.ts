@@ -59,7 +59,7 @@ export function independentText({ events, windows }: EventStudy): string {
 /** `118 events, about 88 independent cases`; only the events if there are as many cases. */
 function eventsAndCases(events: number, cases: number): string {
   const eventsText = count(events, 'event')
-  return cases >= events ? eventsText : `${eventsText}, about ${independentCases(cases)}`
+  return cases >= events ? eventsText : `${eventsText}, about ${independentCasesText(cases)}`
 }
 
 /**
@@ -155,10 +155,10 @@ function untestedAnswer(study: EventStudy): string {
 
 /** `7 independent cases among 12 events` */
 function casesText({ n: events, n_independent: cases }: StudyWindow): string {
-  return `${independentCases(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
+  return `${independentCasesText(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
 }
 
-function independentCases(cases: number): string {
+function independentCasesText(cases: number): string {
   return count(cases, 'independent case')
 }
 

@@ -127,8 +127,8 @@ function freshnessText(tickers: readonly TickerStatus[]): string {
   const tickersWithGaps = tickers.filter(({ gaps }) => gaps.length > 0).map(({ ticker }) => ticker)
   let endsText = 'all end on the same day'
   if (behindTickers.length > 0) {
-    const oldest = behindTickers.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
-    const names = oldest.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`)
+    const furthestBehind = behindTickers.toSorted((a, b) => b.behind - a.behind).slice(0, 3)
+    const names = furthestBehind.map(({ ticker, behind }) => `${ticker} by ${count(behind, 'day')}`)
     endsText = `${numberText(behindTickers.length)} end earlier: ${names.join(', ')}`
   }
   if (tickersWithGaps.length === 0) return endsText

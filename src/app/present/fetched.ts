@@ -66,13 +66,13 @@ function summaryText(fetched: readonly FetchedTicker[]): string {
   const reloaded = countWith('reloaded')
   const current = countWith('current')
   return `${compact([
-    `${subject} ${upToDate === 1 ? 'is' : 'are'} up to date: ${count(added, addedNoun)} added from ${providersOf(fetched)}`,
+    `${subject} ${upToDate === 1 ? 'is' : 'are'} up to date: ${count(added, addedNoun)} added from ${providerNames(fetched)}`,
     reloaded > 0 && `${numberText(reloaded)} loaded again after a split or dividend`,
     current > 0 && `${numberText(current)} had nothing new`,
   ]).join('; ')}.`
 }
 
-function providersOf(fetched: readonly FetchedTicker[]): string {
+function providerNames(fetched: readonly FetchedTicker[]): string {
   return [...new Set(fetched.map(({ provider }) => provider))].join(', ')
 }
 
@@ -81,7 +81,7 @@ export function failureText(fetched: readonly FetchedTicker[]): string {
   const unknown = fetched.filter(({ outcome }) => outcome === 'unknown')
   const refused = fetched.filter(({ outcome }) => outcome === 'refused')
   return compact([
-    unknown.length > 0 && `${providersOf(unknown)} has nothing of ${tickerNames(unknown)}`,
+    unknown.length > 0 && `${providerNames(unknown)} has nothing of ${tickerNames(unknown)}`,
     refused.length === 1 && `${refused[0]!.ticker} is not loaded: ${refused[0]!.note}`,
     refused.length > 1 && `not loaded, for the reasons above: ${tickerNames(refused)}`,
   ]).join('; ')

@@ -32,7 +32,7 @@ export function describeScreen(screen: Screen, { columns: names, sort, closes }:
     paragraphs: [
       {
         heading: headingOf(screen),
-        parts: compact([...matchParts(columns, matches), trendPart(matches, closes), { notes: notesOf(screen) }]),
+        parts: compact([...matchParts(columns, matches), trendPart(matches, closes), { notes: staleNotes(screen) }]),
       },
       ...(tally === undefined ? [] : tallyParagraphs(tally)),
     ],
@@ -50,12 +50,13 @@ export function refuseUnknownColumns(
   if (sort !== undefined) sortMatches([], sort, known)
 }
 
+/** The condition, after `became true in the last 5 bars: ` if that was asked; the number of matches; the as-of day. */
 function headingOf({ when: condition, within, matches, scanned, as_of }: Screen): string[] {
-  const when = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
-  return [`${when}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
+  const withinText = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
+  return [`${withinText}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
 }
 
-function notesOf({ stale, scanned }: Screen): string[] {
+function staleNotes({ stale, scanned }: Screen): string[] {
   if (stale === 0) return []
   return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
 }

@@ -17,25 +17,21 @@ export function testSections({ windows, resamples, timeframe }: EventStudy): Sec
   const intervals = windows.flatMap(({ window, n, intervals }) =>
     intervals.map((interval): OfWindow<'intervals'> => ({ ...interval, window, n })),
   )
+  const testsTitle = 'Tests of the difference against any bar'
+  const intervalsTitle = 'Intervals of the difference, 95%'
   return [
-    section(
-      { id: 'tests', folded: true, title: 'Tests of the difference against any bar', short: 'Tests', on: 'wide' },
-      [
-        pageNote(
-          `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${numberText(resamples)} resamples.`,
-        ),
-        tablePart('Tests of the difference', [windowColumn(timeframe), ...TEST_COLUMNS], tests, GROUPED_BY_WINDOW),
-      ],
-    ),
-    section(
-      { id: 'intervals', folded: true, title: 'Intervals of the difference, 95%', short: 'Intervals', on: 'wide' },
-      [
-        tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVAL_COLUMNS], intervals, {
-          ...GROUPED_BY_WINDOW,
-          empty: 'No interval was asked for.',
-        }),
-      ],
-    ),
+    section({ id: 'tests', folded: true, title: testsTitle, short: 'Tests', on: 'wide' }, [
+      pageNote(
+        `All tests are two-sided and ask whether the difference from any bar is 0. P is the first test of each window: it allows for windows that overlap, for tickers that move together and for events in volatile times. The plain shift treats the days of the events like other days. With few clusters of events the other tests find less than they should. ${numberText(resamples)} resamples.`,
+      ),
+      tablePart('Tests of the difference', [windowColumn(timeframe), ...TEST_COLUMNS], tests, GROUPED_BY_WINDOW),
+    ]),
+    section({ id: 'intervals', folded: true, title: intervalsTitle, short: 'Intervals', on: 'wide' }, [
+      tablePart('95% intervals of the difference', [windowColumn(timeframe), ...INTERVAL_COLUMNS], intervals, {
+        ...GROUPED_BY_WINDOW,
+        empty: 'No interval was asked for.',
+      }),
+    ]),
   ]
 }
 

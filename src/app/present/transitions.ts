@@ -24,6 +24,8 @@ export function describeTransitions(transitions: Transitions): Described {
   const { tickers, field, timeframe, context, events, query_range, bands } = transitions
   const { windows } = TIMEFRAMES[timeframe]
   const middleWindow = windows[Math.floor(windows.length / 2)]!
+  const dwellTable = tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL_COLUMNS], transitions.dwell)
+  const perBarTable = tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), transitions.per_bar)
   return {
     document: transitions,
     ...pairRecords(transitions),
@@ -37,14 +39,9 @@ export function describeTransitions(transitions: Transitions): Described {
         ]),
         parts: [tablePart('Which band follows which', matrixColumns(bands), transitions.matrix)],
       },
-      tableParagraph(
-        tableOf('How long a band lasts, in bars', [bandColumn(bands), ...DWELL_COLUMNS], transitions.dwell),
-      ),
+      tableParagraph(dwellTable),
       tableParagraph(leavingTable(transitions, middleWindow), 'wide'),
-      tableParagraph(
-        tableOf('What follows a bar in a band, bar by bar', matrixColumns(bands), transitions.per_bar),
-        'wide',
-      ),
+      tableParagraph(perBarTable, 'wide'),
       ...contextParagraphs(transitions),
     ],
     notes: transitions.notes,

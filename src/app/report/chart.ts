@@ -150,7 +150,7 @@ function rulePath(chart: Chart, x: Scale, y: Scale, bottomEdge: number): Html {
   return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
 }
 
-/** The strip of bands at the bottom of a chart. */
+/** The strip of bands at the bottom of a chart, a path for each band that occurs. */
 function stripePaths(stripes: Stripes, { x, bottomEdge }: Scales): Html {
   const { stripe } = MARGINS
   return html`<g class="stripes">${[...runsByBand(stripes)].map(([code, runs]) => {
@@ -319,7 +319,7 @@ ${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }
 
-/** The named parts of the drawing. `data-part` links a part to its values for the script. */
+/** The legend of a chart: the name of each part. `data-part` says to the page's script which part it is. */
 function legend({ lines, ribbons, shades, bars, marks, stripes }: Chart): Html {
   const legendItem = (kind: string, i: number, swatch: string, label: string): Html =>
     html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
@@ -409,8 +409,9 @@ function axisLabels(steps: readonly number[], x: Scale): Html {
 /** In percent of the width: a label nearer to an end would be cut. */
 const MIN_EDGE_DISTANCE = 4
 
-function percent(place: number): string {
-  return `${Math.round(place * 100) / 100}%`
+/** A position or a width on a drawing 100 units wide, as `12.5%`. */
+function percent(position: number): string {
+  return `${Math.round(position * 100) / 100}%`
 }
 
 /** In percent of the width: a narrower part has no room for its share. */

@@ -29,11 +29,11 @@ export function reportPage(description: Description, about: ReportAbout): string
   const style = builtText('report.css')
   const script = pageScript('report.js')
   const { title, answer, kind, heading } = description
-  const shownSections = description.sections.filter(({ on }) => isShown(on))
+  const shownSections = description.sections.filter(({ on }) => isShownOnPage(on))
   const { document, omitted } = shortenDocument(description)
   const unfolded = shownSections.filter(({ folded }) => !folded)
   const folded = shownSections.filter(({ folded }) => folded)
-  const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(foldedSection)}</div>`
+  const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(foldedSectionHtml)}</div>`
   const links = unfolded.map(({ id, title, short = title }) => ({ id, name: short }))
   if (folded.length > 0) links.push({ id: 'details', name: 'Details' })
   links.push({ id: 'about', name: 'Origin' })
@@ -98,7 +98,7 @@ ${content}</details></section>
 `
 }
 
-function isShown(on: Medium | undefined): boolean {
+function isShownOnPage(on: Medium | undefined): boolean {
   return on !== 'terminal' && on !== 'short'
 }
 
@@ -109,7 +109,7 @@ ${contentHtml(content)}
 `
 }
 
-function foldedSection({ id, ...content }: Section): Html {
+function foldedSectionHtml({ id, ...content }: Section): Html {
   return foldedHtml(id, content.title, contentHtml(content))
 }
 
@@ -119,7 +119,7 @@ ${partsHtml(parts, title)}`
 }
 
 function partsHtml(parts: readonly Part[], title = ''): Html {
-  return html`${parts.filter(({ on }) => isShown(on)).map(part => partHtml(part, title))}`
+  return html`${parts.filter(({ on }) => isShownOnPage(on)).map(part => partHtml(part, title))}`
 }
 
 /** A part of a section as markup; empty for a part of terminals. @param sectionTitle a table does not repeat it */
@@ -153,7 +153,7 @@ ${drawing}</figure>
 
 /** The answer, the parts below it and the first two sections, as a part of another page. */
 export function leadHtml({ answer, lead, warnings, sections }: Description): string {
-  const firstSections = sections.filter(({ on }) => isShown(on)).slice(0, 2)
+  const firstSections = sections.filter(({ on }) => isShownOnPage(on)).slice(0, 2)
   return html`<p class="answer">${answer}</p>
 ${openingHtml({ lead, warnings, answer })}${firstSections.map(({ parts }) => partsHtml(parts))}`.text
 }
@@ -193,10 +193,10 @@ function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
 /** The headings with a hint of the tables that a page shows, folded ones included. */
 function headingsOf(parts: readonly Part[]): Heading[] {
   return parts
-    .filter(({ on }) => isShown(on))
+    .filter(({ on }) => isShownOnPage(on))
     .flatMap(part => {
       if ('fold' in part) return headingsOf(part.fold.parts)
-      return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShown(on)) : []
+      return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShownOnPage(on)) : []
     })
 }
 

@@ -9,6 +9,7 @@ import { deserializeMessage, lengthBytes, programIdentity, readFrames, serialize
 
 const LENGTH_BYTES = 8
 
+/** Writes a message to the cluster, after its length. */
 function send(bytes: Buffer): void {
   process.stdout.write(lengthBytes(bytes))
   process.stdout.write(bytes)

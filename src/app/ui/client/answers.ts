@@ -15,7 +15,7 @@ interface Slot extends Answer {
 
 export class Refusal extends Error {}
 
-/** Sends a question to the server of the page. Throws Refusal. */
+/** Sends a question to the server of the page, and returns the text of its reply. Throws Refusal if it refuses or ended. */
 export async function post(path: string, params: object): Promise<string> {
   const body = JSON.stringify(params)
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
@@ -57,6 +57,7 @@ export class Answers {
     return this.#answer('lists', '/lists/all', {}, JSON.parse) as Answer<NamedList[]>
   }
 
+  /** The address of the report page that the server makes for a question. */
   reportAddress(name: string, params: object): Answer<string> {
     const read = (text: string): string => (JSON.parse(text) as { page: string }).page
     return this.#answer('report', `/report/${name}`, params, read) as Answer<string>

@@ -46,6 +46,6 @@ function titleOf({ content }: Cell): string | undefined {
 }
 
 function classesOf({ kind, content, tone }: Cell): string {
-  const isReturn = typeof content === 'object' && content !== null
-  return [(isNumeric(kind) || isReturn) && 'num', tone && TONE_CLASSES[tone]].filter(Boolean).join(' ')
+  const isPair = typeof content === 'object' && content !== null
+  return [(isNumeric(kind) || isPair) && 'num', tone && TONE_CLASSES[tone]].filter(Boolean).join(' ')
 }
