@@ -43,9 +43,9 @@ interface GTest extends Exceedance {
 const ROUNDING = 1e-9
 
 /**
- * Tests whether categories follow events as often as any bar. Likelihood ratio statistic (Sokal & Rohlf, "Biometry",
- * 1995, 17.1) of the counts after events; the expected counts weigh each ticker by its events.
- * Windows overlap, so p comes from the circular shifts of `jointShift`, not from chi-square.
+ * Tests whether categories follow events as often as any bar, for all members (tickers) together. Likelihood ratio
+ * statistic (Sokal & Rohlf, "Biometry", 1995, 17.1) of the counts after events; expected counts weigh each ticker by its
+ * events. Windows overlap, so p comes from the circular shifts of `jointShift`, not from chi-square.
  */
 export function gTestShift(
   members: readonly GTestMember[],

@@ -57,8 +57,9 @@ export function drawnSharpe(returns: Float64Array, drawn: Int32Array, barsAYear:
 const ROUNDING = 1e-12
 
 /**
- * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f the risk-free rate a bar. The mean is over
- * all n, not only over those below f (Sortino & van der Meer, "Downside risk", 1991). null without returns, or where no return is below f.
+ * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f the risk-free rate a bar. The mean is
+ * over all n, not only over those below f (Sortino & van der Meer, "Downside risk", 1991). null without returns, or
+ * where no return is below f.
  * @param rf risk-free rate a year, a fraction
  */
 export function sortino(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {

@@ -70,9 +70,9 @@ export interface SurvivalError {
 }
 
 /**
- * The error of each step; nulls where it leaves none at risk. Greenwood, "The natural duration of cancer" (1926): S √(d Σ ended / (at risk (at risk -
- * ended))). The interval is that of ln(-ln S), which never leaves 0..1: S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice
- * 1980).
+ * The error of each step; nulls where it leaves none at risk. Greenwood, "The natural duration of cancer" (1926):
+ * S √(d Σ ended / (at risk (at risk - ended))). The interval is that of ln(-ln S), which never leaves 0..1:
+ * S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice 1980).
  * @param effects d of each step: spells per independent one (Kish's design effect); 1 without it
  */
 export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonly number[]): SurvivalError[] {

@@ -143,7 +143,7 @@ function resultHead({ axes, statistic, strategies }: GridQuery, cells: readonly 
 type BestResult = Pick<Grid, 'trials' | 'pbo'> & Pick<NonNullable<Grid['best']>, 'deflated_sharpe_p05'>
 
 /**
- * Whether the best cell beats the best of that many by chance. The trial log and 95 % of its draws must agree.
+ * Whether the best combination beats the best of that many by chance. The trial log and 95 % of its draws must agree.
  * @param best null where no cell has a value
  */
 export function verdictOnBest(
@@ -210,7 +210,7 @@ function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridC
   })
 }
 
-/** The choice of each fold's training part by the same statistic, and its result on the test part. */
+/** The combination that each fold's training part chooses by the query's statistic, and its result on the test part. */
 async function validateChoices(
   { axes, strategies, run }: GridQuery,
   ready: readonly LoadedStrategy[],
@@ -249,7 +249,7 @@ export async function candidateChoices(
   return choicesOf(folds, candidates.length, tasks => runCells(data, tasks, workers, step))
 }
 
-/** The returns of each cell (a combination) on the days of all cells; 0 before the cell's first day and after its last. */
+/** The returns of each combination on the days of all of them; 0 before its own first day and after its last. */
 function alignedReturns(cells: readonly FullCell[]): Float64Array[] {
   const allDays = unionCalendar(cells.map(({ days }) => days))
   return cells.map(({ days, returns }) => {
@@ -284,7 +284,7 @@ function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[],
   }
 }
 
-/** For each cell (a combination), the first one with the same returns: settings that change no trade are one strategy. */
+/** For each combination, the first one with the same returns: settings that change no trade are one strategy. */
 function firstEqualCells(columns: readonly Float64Array[]): number[] {
   const first = new Map<string, number>()
   return columns.map((column, cell) => {
@@ -309,8 +309,8 @@ function overfittingOf(columns: readonly Float64Array[], firstEqual: readonly nu
 }
 
 /**
- * Correlation of the cells with the means of their neighbours: near 1 on a smooth hill, near 0 for random results. Cells
- * with equal returns count once, and not as neighbours of each other, because they always correlate.
+ * Correlation of the combinations with the means of their neighbours: near 1 on a smooth hill, near 0 for random
+ * results. Those with equal returns count once, and not as neighbours of each other: they always correlate.
  * @param firstEqual for each cell, the first cell with the same returns
  */
 function smoothnessOf(
@@ -345,7 +345,7 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   ]
 }
 
-/** The equity curve of the best cell, and the statistics of holding its tickers over the same days. */
+/** The equity curve of the best combination, and the statistics of holding its tickers over the same days. */
 function curvesOf(best: DrawnRun, barsAYear: number): Pick<NonNullable<Grid['best']>, 'holding' | 'equity'> {
   const { riskFree } = curveOf(best, barsAYear)
   const prices = best.members.map(member => member.prices)
@@ -357,7 +357,7 @@ function curvesOf(best: DrawnRun, barsAYear: number): Pick<NonNullable<Grid['bes
 
 const FEWER_DRAWS_THAN_ONE_BACKTEST = `each combination has ${COMBINATION_DRAWS} random choices among equal signals, to save time; a single backtest has ${DRAWS}, so its results differ a little`
 
-/** Warnings about the cells as a whole. @param best index of the best cell; null if no cell has the figure that decides */
+/** Warnings about all combinations. @param best index of the best one; null if none has the figure that decides */
 function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n
@@ -370,7 +370,7 @@ function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], 
   ]
 }
 
-/** Warns where cells begin or end on different days, because their tickers or conditions do. */
+/** Warns where cells (combinations) begin or end on different days, because their tickers or conditions do. */
 function daysWarning(strategies: readonly Strategy[], cells: readonly FullCell[]): Warning {
   const cellsWithDays = cells.filter(({ days }) => days.length > 0)
   const firstDays = cellsWithDays.map(({ days }) => days[0]!)
@@ -473,7 +473,7 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
 /** Bars of tickers that take a cell about a millisecond. */
 const BARS_A_MS = 20_000
 
-/** The results of the tasks, in their order, here or in threads. */
+/** Runs cells (combinations) over all days or parts, here or in threads. The results are in the order of the tasks. */
 export async function runCells(
   data: GridData,
   tasks: readonly CellTask[],

@@ -300,7 +300,7 @@ export function pathComputer(
   }
 }
 
-/** A point of the path. @param days of the calendar @param pointIndex index in `moves` @param bar counted from the events */
+/** A point of the path. @param days of the calendar @param pointIndex in `moves` @param bar counted from the events */
 function pathPoint(
   members: readonly PathMember[],
   days: number,
@@ -326,6 +326,7 @@ function pathPoint(
   }
   const moves = values.subarray(0, n)
   const ascending = sortedColumn(moves, moves)
+  // Groups of events that share no day.
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
   return {
     bar,

@@ -29,7 +29,6 @@ export interface EventStudy extends EventFilter, Sampling {
   /** Assumptions, one a line: returns, base, null, clustering, survivorship. */
   assumptions: string[]
   warnings: string[]
-  /** Suggested queries. */
   hints: string[]
 }
 
@@ -59,7 +58,6 @@ export function tooFew(n: number, independent: number, options: Pick<Sampling, '
   return n < options.min_events ? `${n} events are fewer than the ${options.min_events} asked for` : null
 }
 
-/** For example `fewer than 20 events`. */
 export function tooFewEvents({ min_events }: Pick<Sampling, 'min_events'>): string {
   return `fewer than ${min_events} events`
 }

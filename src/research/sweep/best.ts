@@ -189,7 +189,7 @@ export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resample
   return { summary: { ...stored, low, high, sharpe }, details: tested }
 }
 
-/** A cell as the result lists it. */
+/** A cell (a condition, a horizon, and one ticker or all) as the result lists it. */
 export function sweepCell(
   summary: CellSummary & { q: number | null },
   query: KnownSweep,

@@ -81,8 +81,8 @@ export interface CellBatch {
 }
 
 /**
- * Yields the results of a batch one by one, because each is small and its data are large. It goes ticker by ticker,
- * because cells of one ticker share their days.
+ * Yields the results of a batch of cells (combinations) one by one, because each is small and its data are large. It
+ * goes ticker by ticker, because cells of one ticker share their days.
  * @param base of the batch's field, horizon and tickers
  */
 export function* cellResults(
@@ -102,7 +102,7 @@ export function* cellResults(
   }
 }
 
-/** Tests one cell. Without enough events, or without a p, the result has the reason. */
+/** Tests a cell: a condition over a horizon, of one ticker or of all. Without enough events or a p, it has the reason. */
 function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellResult {
   const name = nameOf(key, query)
   const sums = sumsOf(pool)

@@ -202,7 +202,7 @@ export function countNonOverlapping({ base, members, first, bars }: EventPool): 
   return members.reduce((sum, _, m) => sum + count(m), 0)
 }
 
-/** A pool's events day by day, and their hit rate. The calendar has the base days of all tickers with events. */
+/** A pool's events day by day, and their hit rate. The calendar has each day with a base bar of a ticker with events. */
 export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
   const { base, bars, returns, members, first } = pool
   const { timeline, tickers, horizon } = base

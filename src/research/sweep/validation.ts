@@ -38,7 +38,7 @@ interface ChosenCell extends Pick<CellResult, 'key' | 'name' | 'sums'> {
 
 type Fold = ValidationPlan['folds'][number]
 
-/** Chooses cells on one part of the data and checks them on another; the training windows never meet the test part. */
+/** Chooses cells (combinations) on one part of the data and checks them on another, which no training window meets. */
 export async function validationOf(
   run: SweepRun,
   plan: ValidationPlan,
@@ -80,7 +80,7 @@ async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, worke
   return trained
 }
 
-/** Chooses the cells with a corrected p below 5 %, or the best one where there is none; best first. */
+/** Chooses the cells (combinations) with a corrected p below 5 %, or the best one where there is none; best first. */
 function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): ChosenCell[] {
   const ps = cells.map(({ p }) => p)
   const corrected = correctedPs(ps, [], query.adjust)
@@ -186,7 +186,7 @@ export interface SweepTask extends CellBatch {
   run: number
 }
 
-/** Computes every cell of each run in order, here or in threads. A cell's draws depend only on its name. */
+/** Computes every cell (combination) of each run in order, here or in threads. Its draws depend only on its name. */
 export async function* runCells(
   data: SweepData,
   checkpoint: Checkpoint,
