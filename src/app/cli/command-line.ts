@@ -86,6 +86,11 @@ export function optionWithFlag(options: readonly OptionSpec[], flag: string): Op
   return options.find(([flags]) => flags.split(/[ ,]+/).includes(flag))
 }
 
+/** The words that an option takes; empty if it takes other values. */
+export function allowedWords([, , , , words = []]: OptionSpec): readonly string[] {
+  return words
+}
+
 /** `-q, --quiet` → `--quiet` */
 export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]

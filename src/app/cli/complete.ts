@@ -5,7 +5,7 @@ import { mayRepeat, type OptionSpec } from '../../core/params/row.js'
 import type { Opened } from '../open/database.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, GROUPS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { longName, optionWithFlag, withGlobalOptions } from './command-line.js'
+import { allowedWords, longName, optionWithFlag, withGlobalOptions } from './command-line.js'
 import { fieldsUnlessBroken, hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
@@ -146,7 +146,7 @@ async function argumentCandidates(line: TypedLine, command: Command, word: strin
   const argument = args[line.words.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
   const kinds = argumentKinds(argument)
-  // If the first word is one of this argument's own words, only the kinds after that word are offered.
+  // After a typed word of the list, such as `check`, only the kinds behind it are offered: a file.
   const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
   // No argument follows the field.
   if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []
@@ -180,7 +180,8 @@ async function varyCandidates(word: string): Promise<readonly Candidate[]> {
 
 /** The candidates for one value of an option: its valid values, otherwise those of its placeholder. */
 async function valueCandidates(line: TypedLine, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
-  const [flags, , , , values = []] = spec
+  const [flags] = spec
+  const values = allowedWords(spec)
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
   if (kind === 'BAND' || kind === 'BANDS') {

@@ -18,10 +18,7 @@ export type Row = Readonly<Record<string, unknown>>
 
 type Rows<T> = Iterable<T> | AsyncIterable<T>
 
-/**
- * Writes the rows of an answer. CSV columns are named, with nested keys joined by `_`.
- * @param raw leaves CSV cells unchanged, even those that a spreadsheet would run
- */
+/** Writes the rows of an answer; CSV joins nested keys by `_`. @param raw leaves cells that a spreadsheet would run */
 export function writeAnswer(
   format: 'csv' | 'ndjson',
   { columns, rows }: { columns: readonly string[]; rows: Iterable<object> },
@@ -133,10 +130,7 @@ export function csvLine(values: readonly unknown[], raw: boolean): string {
   return `${values.map(value => csvValue(value, raw)).join(',')}\n`
 }
 
-/**
- * Formats a CSV cell: unknown values are empty, numbers have full precision, special characters are quoted.
- * @param raw leaves a text that a spreadsheet would run without a mark
- */
+/** Formats a CSV cell: empty for an unknown value. @param raw leaves a text that a spreadsheet would run unmarked */
 export function csvValue(value: unknown, raw = false): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
@@ -164,6 +158,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   const groups = async function* (): AsyncGenerator<EncodedGroup> {
     let group = new RowGroup(columns)
     for await (const row of rows) {
+      // A new row is all null; known values replace that, a text as its code.
       const rowIndex = group.addNulls(1)
       for (const { name, kind, of: cellOf } of columns) {
         const value = cellOf(row)

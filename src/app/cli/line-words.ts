@@ -55,10 +55,7 @@ export interface SortedWords {
   others: string[]
 }
 
-/**
- * Sorts words by what they name; each is listed once.
- * @param correct whether a misspelt word counts as the nearest name, and not as one of the `others`
- */
+/** Sorts words by what they name, each once. @param correct misspelt words count as near names, not as `others` */
 export function sortWords(words: readonly string[], vocabulary: Vocabulary, { correct = true } = {}): SortedWords {
   const sorted: SortedWords = {
     tickers: [],
@@ -93,7 +90,7 @@ function nearestCondition(text: string, { conditions }: FieldSet): string | unde
   return name && `@${name}`
 }
 
-/** The list of SortedWords that a word belongs to, and the word, if wanted with its spelling corrected. */
+/** The list of SortedWords that a word belongs to, and the word. @param correct corrects its spelling */
 function kindOfWord(
   word: string,
   { fields, tickers, lists }: Vocabulary,

@@ -120,10 +120,7 @@ export interface FoundKey {
   login?: string
 }
 
-/**
- * The key for a server: of --key-file, BANDS_API_KEY or `bands login` for exactly this origin. Throws Unauthorized if
- * there is none, ConfigError for an unusable file.
- */
+/** The key for a server: of --key-file, BANDS_API_KEY or a login to its origin. Throws Unauthorized, ConfigError. */
 export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
   const inputKey = await keyFromInput(config, env)
   if (inputKey !== null) return inputKey

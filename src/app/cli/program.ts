@@ -36,6 +36,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   // Setting up a command takes longer than parsing a line: commands that are not on the line only serve suggestions.
   const typedCommands = TOP_WORDS.filter(word => argv.includes(word))
   for (const word of typedCommands.length > 0 ? typedCommands : TOP_WORDS) tree.command(word)
+  // A command is loaded when the parser gets to it. A group first gets its commands.
   tree.hook('preSubcommand', async (_, branch) => {
     const entries = commandsOfGroup(branch.name())
     if (entries.length === 0) return loadCommand(branch, branch.name(), tree, parsed)

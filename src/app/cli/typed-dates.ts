@@ -37,10 +37,7 @@ export function isDateLike(word: string): boolean {
   return parseDay(word) !== null || /^(\d{1,2}[/.-]\d{1,2}[/.-]\d{4}|(19|20)\d\d([-/.]?\d\d?){0,2})$/.test(word)
 }
 
-/**
- * The day of `yesterday`, `1w`, `2 months ago`, `monday` or `february`, counted back from the end of the data; null for
- * other words. `5` means 5 bars.
- */
+/** The day of `1w`, `2 months ago`, `5` (bars), `monday` or `may`, back from the last of the data; null for others. */
 function relativeDay(text: string, today: Day): Day | null {
   if (text === 'today') return today
   if (text === 'yesterday') return today - 1

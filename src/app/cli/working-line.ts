@@ -5,17 +5,14 @@ import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf, mayRepeat, type OptionSpec, parameterOf, valueForKind } from '../../core/params/row.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { longName, optionOf, optionWithFlag, remedyWords, withGlobalOptions } from './command-line.js'
+import { allowedWords, longName, optionOf, optionWithFlag, remedyWords, withGlobalOptions } from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
 import { paramOf } from './joined-options.js'
 import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isoDate } from './typed-dates.js'
 
-/**
- * Makes a line that works of the words of one that does not. It reads what the command declares: its arguments, its
- * options and their values. It knows the fields and the loaded tickers.
- */
+/** Makes a line that works of the words of one that does not, by the arguments, options and values of its command. */
 
 /** One option of a line. `value` is null for a flag, and empty if the value is missing. */
 interface TypedOption {
@@ -41,21 +38,21 @@ interface Line {
  * @param reading the index of the reading to take for an ambiguous date
  */
 export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, reading = 0): Promise<string[] | null> {
-  const typed = await findCommand(argv)
-  if (typed === null) return null
-  const { entry } = typed
+  const found = await findCommand(argv)
+  if (found === null) return null
+  const { entry, rest } = found
   const command = await entry.load()
   const specs = withGlobalOptions(command.options)
   const { madeBy } = command
-  const rest = typed.rest.filter((word, at) => !isMissingStrategy(word, typed.rest[at - 1]))
-  const plainWords = rest.filter(word => !word.startsWith('-'))
+  const words = rest.filter((word, at) => !isMissingStrategy(word, rest[at - 1]))
+  const plainWords = words.filter(word => !word.startsWith('-'))
   const { fields, files } = sortWords(plainWords, vocabulary)
   // The command reads a strategy file, but only a field or a missing file is typed: the line becomes one that makes a file.
-  const needsFile = files.length === 0 && (fields.length > 0 || rest.length < typed.rest.length)
-  if (madeBy !== undefined && needsFile) return mendLine([...madeBy, ...rest], vocabulary, reading)
+  const needsFile = files.length === 0 && (fields.length > 0 || words.length < rest.length)
+  if (madeBy !== undefined && needsFile) return mendLine([...madeBy, ...words], vocabulary, reading)
   const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, reading }
-  const otherCommand = await readParts(line, rest, entry)
-  if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...rest], vocabulary, reading)
+  const otherCommand = await readParts(line, words, entry)
+  if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...words], vocabulary, reading)
   arrangeWords(line)
   mendValues(line)
   addNeededParts(line)
@@ -223,25 +220,21 @@ function arrangeWords(line: Line): void {
  */
 function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTickers: boolean): string[] {
   const kinds = argumentKindsOf(line)
-  const words: string[] = []
-  if (kinds.includes('FILE') && sorted.files.length > 0)
-    words.push(sorted.files[0]!, ...(takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)))
-  else {
+  const hasFile = kinds.includes('FILE') && sorted.files.length > 0
+  if (!hasFile) {
     const isByCondition = optionNamed(line, '--when') !== undefined || sorted.conditions.length > 0
     const bands = [...sorted.bands, ...(optionNamed(line, '--band')?.value ?? '').split(',')]
     if (!isByCondition && sorted.fields.length === 0) sorted.fields.push(likelyField(bands, line.vocabulary.fields))
     addMissingTickers(line, sorted, takesSeveralTickers)
-    words.push(...(takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)), ...sorted.fields.slice(0, 1))
   }
+  const tickers = takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)
+  const words = hasFile ? [sorted.files[0]!, ...tickers] : [...tickers, ...sorted.fields.slice(0, 1)]
   if (kinds.includes('DATE'))
     words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line.reading, line.vocabulary.today) ?? text))
   return words
 }
 
-/**
- * The arguments of a command that takes tickers, fields, or one of several words. Tickers and fields that it does not
- * take as arguments become options.
- */
+/** Arguments of a command for tickers, fields or one of several words. Those that it does not take become options. */
 function otherArguments(
   line: Line,
   { tickers, fields }: SortedWords,
@@ -304,7 +297,7 @@ function addWordsAsOptions(line: Line, { bands, lists, dates, conditions, others
   const takesCondition = argumentKindsOf(line).includes('CONDITION')
   if (conditions.length > 0 && when !== undefined && !takesCondition) addOption(line, when, conditions[0]!)
   for (const word of others) {
-    const spec = line.specs.find(([, , , , values = []]) => values.includes(word))
+    const spec = line.specs.find(option => allowedWords(option).includes(word))
     if (spec !== undefined && optionNamed(line, longName(spec)) === undefined) addOption(line, spec, word)
   }
 }
@@ -400,6 +393,7 @@ function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter |
     return wrongValue === null ? null : new InvalidParameter('', { param, ...wrongValue })
   }
   const field = line.parts.find(part => typeof part === 'string' && fields.named(part) !== undefined)
+  // A typed field decides which bands are allowed.
   const scope = { fields, earlier: field === undefined ? {} : { field } }
   try {
     const { kind } = parameter
@@ -430,16 +424,16 @@ function unknownTicker({ vocabulary: { tickers } }: Line, value: string): WrongV
  * fields, words of a list, or a number.
  */
 function wrongOptionValue({ vocabulary }: Line, spec: OptionSpec, value: string): WrongValue | null {
-  const [, , , , allowedWords = []] = spec
   if (/^FIELDS?$/.test(placeholder(spec))) {
     const unknown = value.split(',').find(text => vocabulary.fields.named(text) === undefined)
     if (unknown === undefined) return null
     const { fields: similarFields } = sortWords([unknown], vocabulary)
     return { value: unknown, suggestions: similarFields }
   }
-  const isUnlisted = allowedWords.length > 0 && !allowedWords.includes(value)
+  const words = allowedWords(spec)
+  const isUnlisted = words.length > 0 && !words.includes(value)
   const isNoNumber = placeholder(spec) === 'N' && !/^[1-9]\d*$/.test(value)
-  return isUnlisted || isNoNumber ? { value, suggestions: suggest(value, allowedWords) } : null
+  return isUnlisted || isNoNumber ? { value, suggestions: suggest(value, words) } : null
 }
 
 /** A value that works for an option; null if there is none. */

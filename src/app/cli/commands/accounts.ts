@@ -60,10 +60,7 @@ function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
 }
 
-/**
- * Opens the chosen accounts. Throws InvalidParameter for global options that have no meaning here.
- * @param make makes missing accounts, for a command that makes an account with a tier
- */
+/** Opens the chosen accounts. Throws InvalidParameter for options without a meaning here. @param make if missing */
 export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
   refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
@@ -95,6 +92,7 @@ function shellWord(text: string): string {
 
 const list: Command = {
   examples: ['bands accounts list', 'bands accounts list --json'],
+  /** Shows each account with its active keys, and its used and allowed credits. */
   async run(context, args) {
     const now = context.world.now().getTime()
     const accounts = await accountsFor(context, args)
@@ -168,6 +166,7 @@ const copy: Command = {
     'Copies accounts, keys, the secret of the tags, the ledger, its days, the counters, and the names of free repeats, in one transaction. Every row is read back and compared; if one differs, nothing is kept. Then the ledger is compared with the counters; exits with 5 if they differ.',
     'What a server charges to the source meanwhile, or afterwards, is not in the copy: stop it before, and start it on the copy.',
   ],
+  /** Copies the accounts into another file or PostgreSQL database, and shows the counted rows. */
   async run(context, args) {
     context.refuseRemote()
     const to = ACCOUNTS_AT.parse('to', args.argument(0))
@@ -193,6 +192,7 @@ const layout: Command = {
     'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
     'A newer bands updates the tables when their owner first opens them. Steps that expand the tables add to them, and servers of the release before continue to charge. Steps that contract them remove what only older servers use.',
   ],
+  /** Makes the tables in PostgreSQL, or shows how they are cut. With --dry-run it shows the steps of an update. */
   async run(context, args) {
     context.refuseRemote()
     const { partitions: newPartitions } = args.read(LAYOUT)

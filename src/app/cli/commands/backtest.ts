@@ -71,6 +71,7 @@ const backtestCommand: Command = {
     'A signal of a close is traded at the next open: nothing that is not known by then can be a rule. Options override the file.',
     'Prices are those that are loaded. skipped of --json lists the signals that were left out, with the reasons.',
   ],
+  /** Runs one strategy or, with --vary, a grid of them; shows the result, and writes its tables and report. */
   async run(context, args) {
     const vary = args.texts('vary')
     const isGrid = vary.length > 0
@@ -228,6 +229,7 @@ const compareCommand: Command = {
     'Strategies are compared over the days that all of them have. If the interval of a difference of Sharpe ratios has 0 in it, neither is better.',
     'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
   ],
+  /** Runs several strategies over the same days, shows them side by side, and writes the report. */
   async run(context, args) {
     const files = await outputFiles(args, ['years'])
     const names = args.rest(0)

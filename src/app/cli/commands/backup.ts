@@ -24,6 +24,7 @@ const backup: Command = {
     'Copies data, accounts, the trial log and the watch lists as of one moment, also while a server or an import writes them. Each copy is compared row by row and verified before the backup gets its name; a damaged database is not backed up. Only you can read the folder, because the accounts are in it. It holds SQLite files and manifest.json with their hashes.',
     'A copy by cp is not a backup: the last commits are in a file next to the database, and are lost without a warning.',
   ],
+  /** Copies the databases of the user into the named folder, or into a new folder in it; shows what was copied. */
   async run(context, args) {
     context.refuseRemote()
     const target = fileValue('folder', args.argument(0)!)
@@ -66,15 +67,13 @@ const restore: Command = {
   notes: [
     'Restores all of its files, or none: each is copied and checked next to the file that it replaces, then all are renamed. Stop servers and imports first: while one has a file open, nothing is restored.',
   ],
+  /** Replaces the databases of the user by those of a backup, and shows which were replaced. */
   async run(context, args) {
     context.refuseRemote()
     const from = resolve(fileValue('folder', args.argument(0)!))
     const files = filesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../backup/restore.js')
-    const restored = await restore(from, files, {
-      replace: args.flag('replace'),
-      notice: context.choice.notice,
-    })
+    const restored = await restore(from, files, { replace: args.flag('replace'), notice: context.choice.notice })
     const { made, bands } = restored.manifest
     const paths = restored.files.map(({ path }) => path)
     const row = { schema: 'bands.restore/2', folder: from, made, bands, restored: paths, kept: restored.kept }

@@ -78,6 +78,7 @@ const configCommand: Command = {
     'config.json is JSON with comments: {"tickers": ["AAPL"], "profile": "work", "profiles": {"work": {"url": "https://api.example.com", "tier": "pro"}}}',
   ],
   withoutFields: true,
+  /** Lists the settings, or prints, sets or removes one of them. */
   async run(context, args) {
     const action = wordValue('way', args.argument(0) ?? 'list', ACTIONS)
     const key = args.argument(1)
@@ -134,10 +135,7 @@ async function absoluteDatabasePath(text: string): Promise<string> {
   throw wrong('db', message, { value: text, allowed })
 }
 
-/**
- * Writes a setting into config.json, and shows its value there. A remark names an option or variable that overrides it.
- * @param text the new value as typed; undefined removes the setting
- */
+/** Writes a setting, and shows it and what overrides it. @param text as typed; undefined removes the setting */
 async function changeSetting(context: Context, key: ConfigKey, text: string | undefined): Promise<void> {
   const { env } = context.world
   await saveSettings(env, { [key]: text })
@@ -262,6 +260,7 @@ const login: Command = {
     'The key is read from standard input, at a terminal without showing it; never from the command line, which others can see. It is checked with a free request, and kept for that server in credentials.json in the configuration folder (bands config). Only its owner can read the file.',
     'Queries still use the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local returns to it.',
   ],
+  /** Checks and saves the key of a server, or with --from that of a vendor; shows the profile, never the whole key. */
   async run(context, args) {
     const provider = args.text('from')
     if (provider !== undefined) return providerLogin(context, provider)
@@ -297,10 +296,7 @@ const logout: Command = {
   },
 }
 
-/**
- * Reads a key, checks it at the server, and stores both. A refused key is not stored. Throws Unauthorized for that,
- * InvalidParameter, ConfigError, and the errors of an unreachable server.
- */
+/** Reads a key, checks it at the server, and stores both. Throws Unauthorized for a wrong key, which is not stored. */
 async function logIn(context: Context) {
   const { config, world } = context
   const { env } = world
@@ -396,10 +392,7 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
 /** In characters; no API key is as long. */
 const MAX_KEY_LENGTH = 4_096
 
-/**
- * Reads a secret line: at a terminal with a prompt and without echo, otherwise the first line of standard input. Throws
- * Stopped at Ctrl-C, InvalidParameter for an empty line.
- */
+/** Reads a secret: at a terminal without echo, otherwise from standard input. Throws Stopped, InvalidParameter. */
 async function readSecret(world: World, prompt: string, what: string): Promise<string> {
   const input = world.stdin()
   const text = (input as NodeJS.ReadStream).isTTY

@@ -36,6 +36,7 @@ const status: Command = {
   options: [WIDE],
   examples: ['bands status', 'bands status AAPL', 'bands status --json'],
   notes: ['With --remote URL: the account of the key at that server, and the credits that it has left. Free.'],
+  /** Shows the loaded tickers, or with --remote the account at the server. Throws NotFound for an unknown ticker. */
   async run(context, args) {
     const remote = isRemoteTyped(context.config) ? await context.remote() : null
     if (remote !== null) return showAccount(context, args, remote)
@@ -88,6 +89,7 @@ const verify: Command = {
   notes: [
     'Looks at the data, and at the accounts, the ledger of trials and the watch lists where there are such. Exits with 5 when something is not as it was written.',
   ],
+  /** Checks the database and the other files of the user, and shows the damages. With any, the exit code is 5. */
   async run(context, args) {
     const deep = args.flag('deep')
     const { tickers, damages: dataDamages } = await verifyData(context, deep)
@@ -172,6 +174,7 @@ const remove: Command = {
   notes: [
     'Removes its bars, events, facts and pulled events. Its files and your lists (bands watch) stay as they are.',
   ],
+  /** Removes a ticker, or only its bars after a day. Throws NotFound if nothing is loaded for it. */
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const { after: day } = args.read(REMOVE)
@@ -202,6 +205,7 @@ const rename: Command = {
   notes: [
     'Its bars, events and facts stay as they are, with the names of their files. It stays in its lists (bands watch), and bands changes --since last continues. A condition that names it is left as it is.',
   ],
+  /** Renames a ticker in the database and in the watch lists. */
   async run(context, args) {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const name = tickerValue('name', args.argument(1)!)

@@ -28,7 +28,7 @@ const demoCommand: Command = {
   notes: [
     'Answers from the bundled sample: events, a tally, a study with its picture, and a report of it as a page. Machine formats write a report only to a named file.',
   ],
-  // Answers three questions about the sample, shows the answers as one, and writes the study as a page.
+  /** Answers three questions about the sample, shows the answers as one, and writes the study as a page. */
   async run(context, args) {
     const { report } = await outputFiles(args)
     const bands = await context.sample()

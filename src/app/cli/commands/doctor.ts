@@ -37,6 +37,7 @@ const doctorCommand: Command = {
   ],
   examinesSettings: true,
   withoutFields: true,
+  /** Runs all checks, and shows their findings. If a check fails, the exit code is 5. */
   async run(context, args) {
     const { config, world } = context
     const { node, modules } = process.versions

@@ -40,6 +40,7 @@ const eventsCommand: Command = {
     `CSV and NDJSON have all events; --limit cuts them. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
+  /** Shows the events of one ticker or of several; without any, says why. */
   async run(context, args) {
     const { tickers, ...target } = await poolTarget(context, args, 'events')
     // A list with one ticker gives the same document as a longer list, for scripts.

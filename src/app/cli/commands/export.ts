@@ -59,10 +59,7 @@ const BOUNDS = { before: FILTERS.before, after: FILTERS.after }
 
 const FILTER_OPTIONS = {
   ...WHEN,
-  when: {
-    ...WHEN.when,
-    help: 'the events of a condition; with --field, and in a series, only bars where it is true',
-  },
+  when: { ...WHEN.when, help: 'the events of a condition; with --field, and in a series, only bars where it is true' },
   ...BOUNDS,
 }
 
@@ -117,6 +114,7 @@ const exportCommand: Command = {
     'Facts are a folder of CSV files, one a kind. bands import reads them back.',
     'manifest.json lists the files of --partition-by; docs/parquet.md has questions about them in SQL.',
   ],
+  /** Writes one kind of data to a file, a folder or standard output. */
   async run(context, args) {
     const what = wordValue('what', args.argument(0)!, EXPORTS)
     const out = args.text('write')
@@ -296,20 +294,16 @@ async function runExport(
     return writeRowsTo(context, exportTable(local, what, filter), { format, out, hasBothTimeframes })
   const { exportGroups, splitIntoTasks } = await import('../../../data/local/export-columns.js')
   const tasks = splitIntoTasks((await readTableFilter(local, what, filter)).tickers)
-  const countedGroups = async function* (addRows: (rows: number) => void) {
-    for await (const groups of exportGroups(local, { table: what, filter, byYear: false }, tasks)) {
-      for (const { group } of groups) {
-        addRows(group.rows)
-        yield group
-      }
-    }
+  const rowGroups = async function* () {
+    for await (const groupsOfTask of exportGroups(local, { table: what, filter, byYear: false }, tasks))
+      for (const { group } of groupsOfTask) yield group
   }
   const columns = tableColumns(what, filter, local.fieldSet)
-  await writeOutput(context, {
-    out,
-    write: (sink, addRows) => writeGroups(countedGroups(addRows), columns, sink),
-    hasBothTimeframes,
-  })
+  const write: WriteRows = (sink, addRows) => {
+    const countedGroups = reportEach(rowGroups(), ({ rows }) => addRows(rows))
+    return writeGroups(countedGroups, columns, sink)
+  }
+  await writeOutput(context, { out, write, hasBothTimeframes })
 }
 
 /** Exports bars of a server, in the range of the key; each hundred costs a credit. */

@@ -55,6 +55,7 @@ const fetchCommand: Command = {
     'Bars of a day that is not over are left out. A ticker that the vendor does not know is named at the end, and the exit code is 5.',
     'Without --from: the vendor of the ticker the last time, or the only one with a key.',
   ],
+  /** Loads the tickers of the line from a vendor. */
   async run(context, args) {
     const { from, after } = args.read(FETCH)
     const tickers = await typedTickers(context, args)
@@ -80,6 +81,7 @@ const update: Command = {
     'Asks the SEC again for the reports of each ticker that has some of them.',
     'From Massive, one call brings all stocks of a day, which --all uses.',
   ],
+  /** Loads the newest bars of tickers that a vendor gave before, from that vendor. */
   async run(context, args) {
     if (!isPooled(args) && args.rest(0).length === 0)
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
@@ -199,6 +201,7 @@ const providers: Command = {
   notes: [
     'providers.yaml in the configuration folder (bands config) may have vendors of your own; docs/get-data.md describes its rows.',
   ],
+  /** Shows all vendors or one of them, or checks a file of the user's own vendors. */
   async run(context, args) {
     const name = args.argument(0)
     const file = args.argument(1)

@@ -31,6 +31,7 @@ const create: Command = {
   notes: [
     'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
   ],
+  /** Makes a key for an account, and shows it this once. */
   async run(context, args) {
     const account = args.argument(0)
     if (account === undefined)
@@ -59,6 +60,7 @@ const list: Command = {
   arguments: [['[ACCOUNT]', 'only one account (default all)']],
   examples: ['bands keys list', 'bands keys list alice --csv'],
   notes: ['LAST USED is to the minute. Times are in UTC.'],
+  /** Shows the keys of one account or of all: their names, states and times, never the keys themselves. */
   async run(context, args) {
     const account = args.argument(0)
     const accounts = await accountsFor(context, args)
@@ -82,6 +84,7 @@ const revoke: Command = {
   notes: [
     'A running server refuses it from the next request on. It stays in the list, and what it used in the ledger.',
   ],
+  /** Makes a key invalid from now on, and shows its entry. */
   async run(context, args) {
     const identity = identityValue(args)
     const now = context.world.now()
@@ -104,6 +107,7 @@ const roll: Command = {
   ],
   examples: ['bands keys roll 4fQz81Lk', 'bands keys roll 4fQz81Lk --grace 0 --json | jq -r .key'],
   notes: ['The new key takes over account and name. A key that others have seen: --grace 0.'],
+  /** Makes a new key in place of an old one, which stays valid for a while (`grace`). */
   async run(context, args) {
     const identity = identityValue(args)
     const grace = graceValue(args.text('grace') ?? '1d')

@@ -65,6 +65,7 @@ const pullCommand: Command = {
     'The same command continues a stopped pull. A repeated pull fetches only pages that may have changed.',
     'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
   ],
+  /** Copies events of a server into the database; with --dry-run it only shows the price. Throws if it is unfinished. */
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
     const isAllFields = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
@@ -308,10 +309,7 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
   }
 }
 
-/**
- * The error that a pull ends with; null if it is complete.
- * @param isAllFields whether every field was requested; then fields above the key's tier are no failure
- */
+/** The error that a pull ends with; null if complete. @param isAllFields then a field above the tier is no failure */
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, isAllFields: boolean): unknown {
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length

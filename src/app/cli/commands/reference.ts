@@ -101,10 +101,7 @@ function fieldRulesAnswer(fields: readonly AnyField[]): Answer {
 }
 
 function fieldParagraph({ field, tier, needs, bands, summary }: FieldRow, notes: readonly string[]): Paragraph {
-  return {
-    heading: [field, tier, `from ${needs}`],
-    parts: [{ notes: [summary, `  ${bands.join(' ')}`, ...notes] }],
-  }
+  return { heading: [field, tier, `from ${needs}`], parts: [{ notes: [summary, `  ${bands.join(' ')}`, ...notes] }] }
 }
 
 /** An answer about fields. Machines get the same rows with every paragraph. */

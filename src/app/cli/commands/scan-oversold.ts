@@ -21,6 +21,7 @@ const scanCommand: Command = {
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
     `CSV and NDJSON have all matches; --limit cuts them. With --tier, and at a server, there are at most ${MAX_LIMIT}.`,
   ],
+  /** Shows the oversold tickers of a day; without any, says why. */
   async run(context, args) {
     const withholds = await context.withholds()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD

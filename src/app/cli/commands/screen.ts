@@ -47,6 +47,7 @@ const screenCommand: Command = {
     'A ticker is looked at on its last bar that was final on the day, if that was at most seven days before. SINCE is the bar from which the condition holds, or with --since N the newest bar on which it became true; BARS counts from there to the last, both included. AGE is the days from the last bar to the day.',
     'With --remote URL the search of that server answers, a credit for each 100 matches: bands of the last bar, joined by "and". It has no SINCE and no BARS.',
   ],
+  /** Shows the tickers for which a condition holds, and posts them to --webhook. A server uses its own search. */
   async run(context, args) {
     const remote = await context.remote()
     if (remote !== null) return screenAtServer(context, args, remote)
@@ -149,6 +150,7 @@ const changesCommand: Command = {
     'Each question that is narrowed in another way, by --field or by --when, has its own last. A ticker that is new to it begins where the last answer ended.',
     'While facts are imported, and after such an import was stopped, the fields that wait are left out and named (omitted in JSON). --since last reports their changes once they are derived.',
   ],
+  /** Shows and posts the changes of bands since a day, or since this question was last asked (`--since last`). */
   async run(context, args) {
     const local = await context.local()
     const post = await webhookPoster(context, args)

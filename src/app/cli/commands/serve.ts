@@ -90,6 +90,7 @@ const serveCommand: Command = {
     'A new file of the same name (mv) is checked as bands verify does, and then answers; an unsound one is refused, and the old one keeps answering.',
     'SIGHUP reads the certificate and its key again; at a terminal it ends the server, as that has been closed.',
   ],
+  /** Serves the data over HTTP until a signal. Throws ConfigError before it lets keys travel without TLS. */
   async run(context, args) {
     context.refuseRemote()
     const { config } = context

@@ -43,6 +43,7 @@ const showCommand: Command = {
   notes: [
     'The last 250 bars, or all after --after; CSV and NDJSON have all. A ^ or a number below the bands counts events.',
   ],
+  /** Draws the price and the bands of one ticker, or small pictures of several. */
   async run(context, args) {
     const { tickers, ...target } = await poolTarget(context, args, 'show')
     const isPool = tickers.length > 1 || isPooled(args)

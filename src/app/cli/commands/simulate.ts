@@ -127,10 +127,7 @@ function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
   }))
 }
 
-/**
- * Returns a function that appends facts to files of a folder, one for each kind (`reports.csv`). A file begins with its
- * first record. Both throw StorageError.
- */
+/** Returns a function that appends facts to files of a folder, one a kind (`reports.csv`). Both throw StorageError. */
 function factWriter(folder: string): (facts: readonly TickerFacts[]) => void {
   const begunKinds = new Set<FactKind>()
   const withStorageError = (work: () => void): void => {

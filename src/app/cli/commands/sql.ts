@@ -30,6 +30,7 @@ const sql: Command = {
     'The views events, series and bars have the rows and columns of bands export. Their Parquet files are brought up to date first. docs/sql.md has recipes.',
     'It needs DuckDB: npm install --global @duckdb/node-api. A query reads only these views; it cannot write, and cannot read other files.',
   ],
+  /** Answers a query with DuckDB, or lists the views without one. */
   async run(context, args) {
     context.refuseRemote()
     const query = args.argument(0)

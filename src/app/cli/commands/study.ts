@@ -33,6 +33,7 @@ const studyCommand: Command = {
     'INDEP is the effective number of independent cases: overlapping windows and tickers that move together count as fewer.',
     'Everything that is loaded counts, however old; --tier shows only data that a subscriber of that tier could know.',
   ],
+  /** Tests the returns after events, shows the result, and writes its table and report; without events, says why. */
   async run(context, args) {
     const files = await outputFiles(args, ['occurrences'])
     const market = await studyMarket(context)

@@ -35,6 +35,7 @@ const tallyCommand: Command = {
     "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
     'bands tally rsi_zone --all --band oversold --report oversold.html',
   ],
+  /** Counts later returns of events, shows them, and writes the report; without events, says why. */
   async run(context, args) {
     const [{ tally }, { describeTally }, { outputFiles, withTrials, writeReport }] = await Promise.all([
       import('../../../research/tally/tally.js'),
@@ -84,6 +85,7 @@ const nowCommand: Command = {
     'bands now --field rsi_zone --band oversold,deep_oversold',
     'bands now --since 1',
   ],
+  /** Shows the present bands of tickers, filtered by --band and --since; says why bands are missing or old. */
   async run(context, args) {
     const typedFields = args.list('field').map(name => fieldValue('field', name, context.fields).name)
     const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
@@ -214,6 +216,7 @@ const transitionsCommand: Command = {
     'bands transitions AAPL rsi_zone --context GSPC:trend_direction',
     'bands transitions rsi_zone --all --csv',
   ],
+  /** Shows which band followed which, and how long bands lasted; without events, says why. */
   async run(context, args) {
     refuseContextBand(args)
     const query = await pooledQuery(context, args, 'transitions', parseTransitions)

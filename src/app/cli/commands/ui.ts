@@ -22,6 +22,7 @@ const uiCommand: Command = {
     'The address in the browser holds the question: reload it, keep it or go back. A tally and a study count in the trial log, as in the terminal.',
     'Ctrl-C ends it.',
   ],
+  /** Serves the page of this database on this machine, and opens a browser, until a signal. */
   async run(context, args) {
     const { port } = args.read(UI)
     const { world, fields } = context

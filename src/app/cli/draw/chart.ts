@@ -234,25 +234,20 @@ const MIN_PICTURE_WIDTH = 36
 /** Blanks between two pictures. */
 const GAP = 3
 
-/**
- * Draws several tickers in rows of small pictures, each with its own price scale, its name and its present band. One
- * legend explains the letters.
- */
+/** Draws several tickers as small pictures in rows, each with its own price scale. One legend explains the letters. */
 export function drawMultiples(timelines: readonly Timeline[], options: TimelineOptions): string[] {
-  const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (MIN_PICTURE_WIDTH + GAP))))
-  const width = Math.floor((options.width + GAP) / across) - GAP
+  const maxAcross = Math.floor((options.width + GAP) / (MIN_PICTURE_WIDTH + GAP))
+  const picturesPerRow = Math.max(1, Math.min(timelines.length, maxAcross))
+  const width = Math.floor((options.width + GAP) / picturesPerRow) - GAP
   const pictures = timelines.map(timeline => drawPicture(timeline, { ...options, width }))
   const lines: string[] = []
-  for (let at = 0; at < pictures.length; at += across) {
-    const row = pictures.slice(at, at + across)
+  for (let at = 0; at < pictures.length; at += picturesPerRow) {
+    const row = pictures.slice(at, at + picturesPerRow)
     const height = Math.max(...row.map(({ length }) => length))
-    for (let i = 0; i < height; i++)
-      lines.push(
-        row
-          .map(picture => picture[i] ?? ' '.repeat(width))
-          .join(' '.repeat(GAP))
-          .trimEnd(),
-      )
+    for (let i = 0; i < height; i++) {
+      const cells = row.map(picture => picture[i] ?? ' '.repeat(width))
+      lines.push(cells.join(' '.repeat(GAP)).trimEnd())
+    }
     lines.push('')
   }
   const { bands = [] } = timelines[0] ?? {}
@@ -330,7 +325,7 @@ function eventMark(events: number): string {
   return events > 9 ? '+' : String(events)
 }
 
-/** The first and last date below their columns, and the middle one if there is room. */
+/** The dates of the first and last bar, and of the middle one if there is room. Only the last if both do not fit. */
 function dateAxis(bars: readonly TimelineBar[], width: number): string {
   const first = bars[0]!.date
   const last = bars.at(-1)!.date

@@ -280,13 +280,13 @@ function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
   const classes = Array.from({ length: Math.ceil(counts.length / classesPerLine) }, (_, i) => {
     const start = i * classesPerLine
     const end = Math.min(start + classesPerLine, counts.length)
-    const n = sum(counts.slice(start, end))
+    const firstCount = sum(counts.slice(start, end))
     const shares = bars.map(series => {
       const total = sum(series.counts)
       return total === 0 ? UNKNOWN : share(sum(series.counts.slice(start, end)) / total)
     })
-    const text = bars.length === 1 ? numberText(n) : `${numberText(n)}  ${shares.join(' / ')}`
-    return { label: classLabel(edges[start]!, edges[end]!), value: n, text }
+    const text = bars.length === 1 ? numberText(firstCount) : `${numberText(firstCount)}  ${shares.join(' / ')}`
+    return { label: classLabel(edges[start]!, edges[end]!), value: firstCount, text }
   })
   return drawBars(classes, { width: Math.min(80, drawingWidth(width)), ascii: !unicode })
 }
