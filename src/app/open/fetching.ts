@@ -50,15 +50,15 @@ export function openVendor(provider: Provider, { env = process.env, ...options }
   return new Vendor(provider, { key, calls, env, timeoutMs, hooks })
 }
 
-/** Throws Unauthorized for a key of another form than the vendor's. */
+/** Throws Unauthorized for a missing key, or one of another form than the vendor's. */
 export function refuseMalformedKey({ name, needs, key_url: where }: Provider, key: string): void {
   if (needs === 'nothing') return
   const login = remedy('login', [], { provider: name })
-  if (key === '')
-    throw new Unauthorized(
-      sentence`${name} needs ${WANTS[needs]}${where === undefined ? '' : ` (${where})`}; ${login}, or set ${keyVariable(name)}.`,
-      { remedy: login },
-    )
+  if (key === '') {
+    const address = where === undefined ? '' : ` (${where})`
+    const words = sentence`${name} needs ${WANTS[needs]}${address}; ${login}, or set ${keyVariable(name)}.`
+    throw new Unauthorized(words, { remedy: login })
+  }
   const isWellFormed = KEY_FORMS[needs].test(key)
   if (!isWellFormed) throw new Unauthorized(sentence`${name} needs ${WANTS[needs]}; ${login}.`, { remedy: login })
 }

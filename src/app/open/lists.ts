@@ -7,6 +7,7 @@ import type { DatabaseChoice } from './paths.js'
 
 /** The user's watch lists and named conditions: read, added and removed. */
 
+/** All lists and conditions of a user; empty if there is no file of them. */
 export async function readLists(choice: DatabaseChoice): Promise<readonly NamedList[]> {
   const lists = await openListsForReading(choice)
   try {

@@ -227,7 +227,7 @@ export function dataOfNamedTickers(cache: FieldSource, field: RuledField, timefr
 }
 
 /**
- * The columns of a condition's subjects on one ticker, by their printed names.
+ * The columns of a condition's subjects (the fields that it tests) on one ticker, by their printed names.
  * @param named the data of the tickers that it names, where they were read before
  */
 export async function subjectColumns(

@@ -237,6 +237,7 @@ function baselineOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline 
     record === null ? new Int32Array() : barsWithBand(barsBetween(view, query, rangeStart), record, view.bars)
   // By window, the number of bars after which it has ended.
   const ended = TIMEFRAMES[timeframe].windows.map(window => countBelow(bars, view.bars - window))
+  // The closes begin at the first bar, and `indexes` has the bars among them.
   const first = bars[0] ?? 0
   return {
     bars: bars.length,

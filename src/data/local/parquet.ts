@@ -294,7 +294,7 @@ function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: nu
   page.length = at
 }
 
-/** Compresses and writes the content of `page`. @returns its size before compression, with its header */
+/** Compresses `page`, and writes it after a PageHeader, by Parquet's field numbers. @returns the size without compression */
 function writePage(out: Bytes, type: number, values: number, encoding: number): number {
   compressed.length = 0
   compressed.reserve(maxCompressedSize(page.length))

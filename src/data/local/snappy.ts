@@ -4,6 +4,7 @@ const HASH_TABLE_BITS = 14
 const MAX_OFFSET = 0xffff
 /** The last bytes of an input are always a literal, so that four bytes can be read at any position before. */
 const LITERAL_END_BYTES = 15
+/** By the hash of four bytes, the last position in the input at which they were found. */
 const lastPositions = new Int32Array(1 << HASH_TABLE_BITS)
 
 /** The most bytes that a compressed input can take. */
@@ -18,6 +19,7 @@ export function maxCompressedSize(length: number): number {
  */
 export function compressInto(input: Uint8Array, length: number, out: Uint8Array): number {
   let at = 0
+  // The length, seven bits a byte.
   let rest = length
   for (; rest > 0x7f; rest >>>= 7) out[at++] = (rest & 0x7f) | 0x80
   out[at++] = rest
@@ -57,20 +59,20 @@ function readWord(bytes: Uint8Array, at: number): number {
 /** Writes the bytes of the input from `from` up to `to` as they are. @returns the new end of the output */
 function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
   let at = start
-  const last = to - from - 1
-  if (last < 0) return at
-  if (last < 60) out[at++] = last << 2
+  const lengthMinusOne = to - from - 1
+  if (lengthMinusOne < 0) return at
+  if (lengthMinusOne < 60) out[at++] = lengthMinusOne << 2
   else {
     // The number of bytes that `last` needs.
-    const size = (39 - Math.clz32(last)) >> 3
+    const size = (39 - Math.clz32(lengthMinusOne)) >> 3
     out[at++] = (59 + size) << 2
-    for (let i = 0; i < size; i++) out[at++] = last >>> (8 * i)
+    for (let i = 0; i < size; i++) out[at++] = lengthMinusOne >>> (8 * i)
   }
   // A loop is faster than `set` for the few bytes that most literals have.
-  if (last < 48) for (let i = from; i < to; i++) out[at++] = input[i]!
+  if (lengthMinusOne < 48) for (let i = from; i < to; i++) out[at++] = input[i]!
   else {
     out.set(input.subarray(from, to), at)
-    at += last + 1
+    at += lengthMinusOne + 1
   }
   return at
 }

@@ -283,7 +283,7 @@ export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: read
 
 /** The heads of some fields of a series, by name. @param fields the JSON in the row of the series */
 export function decodeHeads(fields: string, isWanted: (field: string) => boolean = () => true): Map<string, FieldHead> {
-  const listed = JSON.parse(fields) as Record<string, [number, number, number]>
+  const listed = JSON.parse(fields) as Record<string, [initialBar: number, initialBand: number, events: number]>
   const heads = new Map<string, FieldHead>()
   for (const name of Object.keys(listed).filter(isWanted)) {
     const [initialBar, initialBand, events] = listed[name]!

@@ -170,12 +170,9 @@ function refuseForeignDatabase(db: Connection, path: string, { table, migrations
     const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all()
     if (tables.length > 0 && !tables.includes(table))
       throw new StorageError(`${path} is a database of another program; choose another file`)
-    const version = schemaOf(db)
-    if (version > migrations.length) {
-      throw new StorageError(
-        `${path} was made by a newer bands (schema ${version}, this one knows ${migrations.length}); update bands`,
-      )
-    }
+    const schemas = `schema ${schemaOf(db)}, this one knows ${migrations.length}`
+    if (schemaOf(db) > migrations.length)
+      throw new StorageError(`${path} was made by a newer bands (${schemas}); update bands`)
   })
 }
 

@@ -45,13 +45,11 @@ export function openSqlite(path: string, { readonly, notice, isPublishedLater = 
   db.close()
   if (schema > 0) {
     const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
-    throw new StorageError(`${path} was made by an older bands ${steps}; a rebuild brings it up to date`, {
-      remedy: remedy('rebuild', [], { db: path }),
-    })
+    const words = `${path} was made by an older bands ${steps}; a rebuild brings it up to date`
+    throw new StorageError(words, { remedy: remedy('rebuild', [], { db: path }) })
   }
-  throw new StorageError(`${path} is an empty file; an import makes a database of it`, {
-    remedy: remedy('import', ['FILE'], { db: path }),
-  })
+  const words = `${path} is an empty file; an import makes a database of it`
+  throw new StorageError(words, { remedy: remedy('import', ['FILE'], { db: path }) })
 }
 
 /** A store in a new file; null if another process has just made the file. Throws Busy if one is making it now. */
@@ -80,7 +78,7 @@ export function releaseLock(path: string): Writer | null {
   const skipUpgrade = (): null => null
   const db = new Session(path, openForWriting(path, DATA, undefined, skipUpgrade), DATA)
   try {
-    return new WriterLock(db).clear()
+    return new WriterLock(db).clearDeadHolder()
   } finally {
     db.close()
   }

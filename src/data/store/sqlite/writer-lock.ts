@@ -61,7 +61,7 @@ export class WriterLock {
    * Deletes the row of a dead holder; null if there is none. Throws Busy while a process holds the lock. Older versions
    * took no lock; so only the caller knows whether such a process, or one on another machine, is gone.
    */
-  clear(): Writer | null {
+  clearDeadHolder(): Writer | null {
     const holder = this.#changeUnderLock(() => {
       const found = this.#holder()
       this.#db.run('DELETE FROM writer')
