@@ -364,7 +364,6 @@ export function printable(text: string): string {
 
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Any value for a message. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   return quoted(jsonOrText(value)).slice(1, -1).replaceAll('\\"', '"')

@@ -114,7 +114,7 @@ export const earningsProximity = factField({
     const next = known.nextReports()
     return codesByBar(days.length, 0, t => {
       const { date } = next[t]!
-      return date === null ? UNDEFINED : nearnessBand(date - days[t]!)
+      return date === null ? UNDEFINED : codeOfDistance(date - days[t]!)
     })
   },
   readings: (known, t) => {
@@ -125,8 +125,8 @@ export const earningsProximity = factField({
   },
 })
 
-/** The band of a number of days until the next report. */
-function nearnessBand(days: number): number {
+/** The code in PROXIMITY of a number of days until the next report. */
+function codeOfDistance(days: number): number {
   return proximity.cuts.filter(cut => days > cut).length
 }
 
@@ -140,9 +140,9 @@ function nextReportNote(known: Fundamentals, t: number): string {
   }
   if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
   const { timeline, usable } = known.earnings()
-  const first = timeline.records[usable[t]! - reports]!
+  const fourthLatest = timeline.records[usable[t]! - reports]!
   const latest = timeline.records[usable[t]! - 1]!
-  const guess = `${cycle} days after the report of ${formatDay(first.report_date)}: ${formatDay(next.guess)}`
+  const guess = `${cycle} days after the report of ${formatDay(fourthLatest.report_date)}: ${formatDay(next.guess)}`
   if (next.date !== null) return `none is announced; ${guess}`
   const fault =
     next.guess > latest.report_date
@@ -172,14 +172,16 @@ export const earningsSurprise = factField({
     const { timeline, usable } = known.earnings()
     const report = timeline.records[usable[t]! - 1]
     if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
-    const of = `report of ${formatDay(report.report_date)}`
+    const reportText = `report of ${formatDay(report.report_date)}`
     const age = known.series.days[t]! - report.report_date
-    if (age > surprise.maxAge)
-      return [reading('report_age', undefined, `the latest, the ${of}, is ${age} days old: over ${surprise.maxAge}`)]
+    if (age > surprise.maxAge) {
+      const note = `the latest, the ${reportText}, is ${age} days old: over ${surprise.maxAge}`
+      return [reading('report_age', undefined, note)]
+    }
     const figure = (name: string, value: number | null): Reading =>
-      reading(name, value ?? undefined, value === null ? `the ${of} lacks it` : undefined)
+      reading(name, value ?? undefined, value === null ? `the ${reportText} lacks it` : undefined)
     const inputs = [
-      reading('report_age', age, `days since the ${of}`),
+      reading('report_age', age, `days since the ${reportText}`),
       figure('eps_estimate', report.eps_estimate),
       figure('eps_actual', report.eps_actual),
     ]

@@ -145,10 +145,11 @@ export function expressionField({ name, of, cuts, bands, hash }: OwnExpression):
     warmUp: () => warmUp,
     // A band begins at its cut, within a tolerance that grows with the cut.
     classify: ({ series }) => zonesByBar(valuesOf(of, series), cuts, cut => Math.max(1, Math.abs(cut))),
-    readings: ({ series }, t) => [
-      ...Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value)),
-      ...(of.is === 'call' || of.is === 'price' ? [] : [reading(text, valuesOf(of, series)[t])]),
-    ],
+    readings: ({ series }, t) => {
+      const terms = Array.from(termReadings(of, series, t), ([name, value]) => reading(name, value))
+      const isOneTerm = of.is === 'call' || of.is === 'price'
+      return isOneTerm ? terms : [...terms, reading(text, valuesOf(of, series)[t])]
+    },
   }
 }
 

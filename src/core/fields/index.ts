@@ -82,7 +82,6 @@ export function isRecorded(field: AnyField): field is Field {
   return !isRuled(field) && field.hash === undefined
 }
 
-/** The rule in words, for any kind of field. */
 export function ruleInWords(field: AnyField): string {
   return isRuled(field) ? rulesInWords(field) : field.rule
 }

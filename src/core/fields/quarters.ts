@@ -28,17 +28,17 @@ export class Quarters {
   /** The newest quarters at each bar, however old; bars between two changes share one chain. */
   readonly #chains: Chain[]
   /** The newest quarters at each bar; empty where they are too old. */
-  readonly #counting: Chain[]
+  readonly #recent: Chain[]
 
   constructor(series: Series, { reports, splits }: Facts) {
     this.#days = series.days
     this.#chains = chainsByBar(series.days, new Timeline(reports, report => report), new SplitBasis(series, splits))
-    this.#counting = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NO_QUARTERS))
+    this.#recent = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NO_QUARTERS))
   }
 
   /** The counting chain at a bar; empty when no quarter is known or the newest is too old. */
   at(t: number): Chain {
-    return this.#counting[t]!
+    return this.#recent[t]!
   }
 
   /** A value of the chain at every bar. */
@@ -47,7 +47,7 @@ export class Quarters {
     let previous: Chain = NO_QUARTERS
     let value = figure(previous)
     for (let t = 0; t < values.length; t++) {
-      const chain = this.#counting[t]!
+      const chain = this.#recent[t]!
       if (chain !== previous) value = figure(chain)
       previous = chain
       values[t] = value

@@ -10,8 +10,8 @@ const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
 const FIGURES = { eps: 'eps', revenue: 'revenue', bookValue: 'book_value_ps' } as const
 
 /**
- * A value of some quarters of the chain at a bar, 0 the newest, as `eps_q1` ... The list ends at the first missing
- * quarter, with the reason for its null.
+ * A figure of some of the quarters known at a bar, each as `eps_q1`. The list ends at the first missing quarter, with
+ * the reason for its null. @param indices of the quarters, 0 for the newest
  */
 export function quarterReadings(
   known: Fundamentals,
@@ -20,14 +20,14 @@ export function quarterReadings(
   indices: readonly number[],
 ): Reading[] {
   const chain = known.quarters().at(t)
-  const found: Reading[] = []
+  const readings: Reading[] = []
   for (const index of indices) {
     const name = `${FIGURES[figure]}_q${index + 1}`
     const quarter = chain[index]
-    if (quarter === undefined) return [...found, reading(name, undefined, whyNoQuarter(known, t))]
-    found.push(reading(name, quarter[figure], quarterNote(quarter, figure)))
+    if (quarter === undefined) return [...readings, reading(name, undefined, whyNoQuarter(known, t))]
+    readings.push(reading(name, quarter[figure], quarterNote(quarter, figure)))
   }
-  return found
+  return readings
 }
 
 /** Whether these readings are enough for a band. */
@@ -42,9 +42,10 @@ export function sinceWhen(known: Day, session: Session): string {
 
 /** The dates of a quarter, and the splits that divided its value; or that the value is unknown. */
 function quarterNote({ report, splits }: Quarter, figure: keyof typeof FIGURES): string {
-  const of = `quarter ended ${formatDay(report.period_end)}, ${sinceWhen(report.known, report.session)}`
-  if (report[FIGURES[figure]] === null) return `unknown in the latest version of the ${of}`
-  return figure === 'revenue' || splits.length === 0 ? of : `${of}; as filed, divided by ${splitNote(splits)}`
+  const quarterText = `quarter ended ${formatDay(report.period_end)}, ${sinceWhen(report.known, report.session)}`
+  if (report[FIGURES[figure]] === null) return `unknown in the latest version of the ${quarterText}`
+  const isDivided = figure !== 'revenue' && splits.length > 0
+  return isDivided ? `${quarterText}; as filed, divided by ${splitNote(splits)}` : quarterText
 }
 
 /** For example `2 and 7: splits of 2014-06-09 and 2020-08-31`. */

@@ -54,11 +54,11 @@ export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
  */
 export function alignToCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
   const sharedColumns = new SharedColumns()
-  const columnsSharingEqual = columns.map(days => sharedColumns.shared(days))
-  const distinctColumns = [...new Set(columnsSharingEqual)]
+  const sharedDays = columns.map(days => sharedColumns.firstEqual(days))
+  const distinctColumns = [...new Set(sharedDays)]
   const calendar = unionCalendar(distinctColumns)
   const indicesOf = new Map(distinctColumns.map(days => [days, indicesIn(calendar, days)]))
-  return { calendar, indices: columnsSharingEqual.map(days => indicesOf.get(days)!) }
+  return { calendar, indices: sharedDays.map(days => indicesOf.get(days)!) }
 }
 
 /** The days of some bars of a ticker, by the bars' indices. Consecutive bars, the usual case, need no copy. */
@@ -73,7 +73,7 @@ export class SharedColumns {
   readonly #byKey = new Map<string, Int32Array[]>()
 
   /** The first column that equals `column`; by default itself. @param copy makes the object to share of a new column */
-  shared(column: Int32Array, copy = (original: Int32Array) => original): Int32Array {
+  firstEqual(column: Int32Array, copy = (original: Int32Array) => original): Int32Array {
     const key = `${column.length} ${column[0]} ${column.at(-1)}`
     const candidates = this.#byKey.get(key) ?? []
     const equalColumn = candidates.find(candidate => areEqual(candidate, column))

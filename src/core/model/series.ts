@@ -101,7 +101,6 @@ export function numbersBetween(from: number, to: number): Int32Array {
   return numbers.subarray(from, Math.max(from, to))
 }
 
-/** The columns of prices and volume. */
 export const BAR_FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
 
 /** Prices and volume of one bar, as in JSON. */
@@ -206,7 +205,6 @@ export function recordIn(columns: FieldColumns, name: string): FieldRecord | nul
   }
 }
 
-/** All records, by name. */
 export function recordsIn(columns: FieldColumns): Map<string, FieldRecord> {
   return new Map(columns.names.map(name => [name, recordIn(columns, name)!]))
 }

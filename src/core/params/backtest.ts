@@ -66,7 +66,7 @@ function readDocument(written: unknown, file: string, fields: FieldSet): { docum
   return { document: isMapping(value) ? value : { ...parseStrategyDocument(value, { fields, ...places }) }, places }
 }
 
-/** A copy of a document in which parameters set their values. Throws InvalidParameter. */
+/** A copy of a document in which parameters set their keys ("leaves"); costs are merged. Throws InvalidParameter. */
 function setParams(document: Document, params: Written, fields: FieldSet): Document {
   const result = copyDocument(document)
   result.exit ??= {}

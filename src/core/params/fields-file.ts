@@ -41,7 +41,7 @@ export function ownFieldSet(text: string, file: string): FieldSet {
   return new FieldsReader(document).readFieldSet()
 }
 
-/** A well-formed definition whose conditions are not read yet. */
+/** A definition whose name and bands are read, but not its conditions, cuts or expression. */
 interface Sketch {
   /** Its index in the list of the file. */
   index: number
@@ -120,7 +120,7 @@ class FieldsReader {
 
   /**
    * The name of a field or a band. Throws BadData if it is not allowed.
-   * @param written the YAML value: also a boolean or a number
+   * @param written the YAML value: also a boolean or a number @param part whether it is a key or a value in the file
    */
   #readAllowedName(
     at: readonly (string | number)[],
@@ -188,7 +188,6 @@ class FieldsReader {
     })
   }
 
-  /** The ascending cuts between the bands, one fewer than bands. */
   #readCuts({ index, name, bands, entry }: Sketch): readonly number[] {
     const at = [index, 'cuts']
     const { cuts = [] } = entry
@@ -258,7 +257,7 @@ class FieldsReader {
     }
   }
 
-  /** The error for a part of the file. @param what the fault, as a sentence without its full stop */
+  /** The error at a key or a value of the file. @param what the fault, as a sentence without its full stop */
   #faultAt(path: readonly (string | number)[], what: string, part: 'key' | 'value' = 'value'): BadData {
     return new BadData(this.#document.placeOf(path, part), what)
   }

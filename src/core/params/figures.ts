@@ -192,7 +192,7 @@ export function pairsOf<Value, Written = Partial<Value>>(
 
 const MAX_PAIR_NUMBER = 1_000_000
 
-/** The numbers of a text by name, 1 for a word. Throws InvalidParameter for an unknown, repeated or missing name. */
+/** The numbers of a text such as `train=756,anchored` by name; a word is 1. Throws InvalidParameter for a wrong name. */
 function readPairs(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
   const offence = { param, value, allowed: usage }
   const found: Record<string, number> = {}

@@ -333,16 +333,16 @@ function toSearchParams(table: Table, query: Written): URLSearchParams {
  */
 export function parametersOf(search: string): Record<string, string> {
   // Without a prototype, so that a parameter may be called __proto__ and be refused like any other.
-  const found: Record<string, string> = Object.create(null) as Record<string, string>
+  const params: Record<string, string> = Object.create(null) as Record<string, string>
   for (const part of search.split('&')) {
     if (part === '') continue
     const at = part.indexOf('=')
     const name = decodePart(at < 0 ? part : part.slice(0, at), null)
     const value = at < 0 ? '' : decodePart(part.slice(at + 1), name)
-    if (name in found) throw wrong(name, `${quoted(name)} is given twice.`, { value })
-    found[name] = value
+    if (name in params) throw wrong(name, `${quoted(name)} is given twice.`, { value })
+    params[name] = value
   }
-  return found
+  return params
 }
 
 /** Decodes a name or a value of a query string. @param param the parameter of a value; null for a name */

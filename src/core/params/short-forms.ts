@@ -52,29 +52,29 @@ function asBasisPoints(word: string): string {
   return share === undefined ? word.replace(/bps?$/, '') : String(Number((100 * Number(share)).toPrecision(12)))
 }
 
-/** Costs as a text of parts, separated by commas or spaces. A missing part keeps its value. */
+/** Costs as a text of parts, separated by commas or spaces. Only the named costs come back; `none` is all of them, 0. */
 export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
   if (text.trim() === 'none') return { ...NO_COSTS }
   const words = text.split(/[\s,]+/).filter(word => word !== '')
-  const found: Record<string, number> = {}
-  const add = (key: string, kind: Kind<number>, word: string | undefined): void => {
-    if (word === undefined || key in found) refuse(param, text, `parts such as ${COSTS_EXAMPLE}, each once`)
-    found[key] = kind.parse(param, exactNumber(kind === BASIS_POINTS ? asBasisPoints(word) : word))
+  const costs: Record<string, number> = {}
+  const setCost = (key: string, kind: Kind<number>, word: string | undefined): void => {
+    if (word === undefined || key in costs) refuse(param, text, `parts such as ${COSTS_EXAMPLE}, each once`)
+    costs[key] = kind.parse(param, exactNumber(kind === BASIS_POINTS ? asBasisPoints(word) : word))
   }
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     if (Object.hasOwn(COST_WORDS, word)) {
       const [key, kind] = COST_WORDS[word as keyof typeof COST_WORDS]
-      add(key, kind, words[++at])
+      setCost(key, kind, words[++at])
     } else if (/^-?\d/.test(word)) {
       // `5 bp` in two words.
       const isUnitNext = /^bps?$/.test(words[at + 1] ?? '')
       if (isUnitNext) at++
-      add('bps', BASIS_POINTS, isUnitNext ? `${word}bp` : word)
+      setCost('bps', BASIS_POINTS, isUnitNext ? `${word}bp` : word)
     } else refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
   }
   if (words.length === 0) refuse(param, text, `parts such as ${COSTS_EXAMPLE}`)
-  return found
+  return costs
 })
 
 /** Costs as the shortest text that COSTS_TEXT reads. */
@@ -102,12 +102,12 @@ export type Size =
 const SIZES_TEXT = 'equal, a share of the equity such as 10%, or a volatility a year such as vol 15% or vol 15% max 50%'
 
 export const SIZE_TEXT = textForm('SIZE', 'vol 15% max 50%', (param, text) => {
-  const [word = '', target, max, cap, more] = text.trim().split(/[\s,]+/)
+  const [word = '', target, max, cap, fifthWord] = text.trim().split(/[\s,]+/)
   if (word === 'equal' && target === undefined) return { method: 'equal' }
   if (/^-?\d/.test(word) && target === undefined)
     return { method: 'fixed-fraction', fraction: SHARE_UP_TO_1.parse(param, exactNumber(word)) }
-  const isCapped = max === 'max' && cap !== undefined && more === undefined
-  if (word !== 'vol' || target === undefined || (max !== undefined && !isCapped)) return refuse(param, text, SIZES_TEXT)
+  const isCapGood = max === undefined || (max === 'max' && cap !== undefined && fifthWord === undefined)
+  if (word !== 'vol' || target === undefined || !isCapGood) return refuse(param, text, SIZES_TEXT)
   return {
     method: 'vol-target',
     target: TARGET.parse(param, exactNumber(target)),
@@ -139,20 +139,20 @@ export const EXITS: Kind<RuleExits, string | readonly string[]> = {
   object: true,
   repeats: true,
   parse: (param, written, scope = DEFAULT_SCOPE) => {
-    const found: { leave: boolean; on: RuleExits['on']; when?: string } = { leave: false, on: null }
+    const exits: { leave: boolean; on: RuleExits['on']; when?: string } = { leave: false, on: null }
     for (const item of [written].flat()) {
       // YAML has true and false, the bands of a condition, as booleans.
       const text = typeof item === 'boolean' ? String(item) : textOf(param, item)
-      if (text.trim() === 'leave') found.leave = true
+      if (text.trim() === 'leave') exits.leave = true
       else if (looksLikeBands(text, scope)) {
-        if (found.on !== null) throw secondRuleError(param, text)
-        found.on = readBandsOfEntry(param, text, scope)
+        if (exits.on !== null) throw secondRuleError(param, text)
+        exits.on = readBandsOfEntry(param, text, scope)
       } else {
-        if (found.when !== undefined) throw secondRuleError(param, text)
-        found.when = CONDITION.parse(param, text, scope)
+        if (exits.when !== undefined) throw secondRuleError(param, text)
+        exits.when = CONDITION.parse(param, text, scope)
       }
     }
-    return found
+    return exits
   },
 }
 

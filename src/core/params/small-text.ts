@@ -9,17 +9,17 @@ export const TOO_LONG = `it has more than ${numberText(BOUNDS.bytes)} bytes, whi
 export function exceededBound(text: string): { what: string; offset: number } | null {
   if (Buffer.byteLength(text) > BOUNDS.bytes) return { what: TOO_LONG, offset: 0 }
   let names = 0
-  let brackets = 0
-  // Columns at which the blocks of YAML around a line begin, the outermost among them.
+  let openBrackets = 0
+  // The columns at which the nested blocks of YAML around a line begin, the outermost first.
   const blocks: number[] = []
   for (const { 0: token, index, groups } of `\n${text}`.matchAll(TOKENS)) {
     const offset = groups?.blank === undefined ? index - 1 : index
     if (groups?.blank !== undefined) {
-      if (brackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
-    } else if (token === '[' || token === '{') brackets++
-    else if (token === ']' || token === '}') brackets = Math.max(0, brackets - 1)
+      if (openBrackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
+    } else if (token === '[' || token === '{') openBrackets++
+    else if (token === ']' || token === '}') openBrackets = Math.max(0, openBrackets - 1)
     else if (++names > BOUNDS.names) return { what: `there are more than ${numberText(BOUNDS.names)} names`, offset }
-    if (brackets + blocks.length - 1 > BOUNDS.depth)
+    if (openBrackets + blocks.length - 1 > BOUNDS.depth)
       return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }
   }
   return null
@@ -28,7 +28,7 @@ export function exceededBound(text: string): { what: string; offset: number } | 
 /** Matches the beginning of a line (not empty, no comment) with its list marks, a bracket, or a name. */
 const TOKENS = /\n(?<blank> *)(?<marks>(?:[-?] +)*)(?=[^\s#])|[[\]{}]|[^\s,:[\]{}]+/g
 
-/** Closes the blocks that end before a line, and opens those that it begins. @param blank the blanks before the line */
+/** Closes the blocks that end before a line, and opens those that it begins. @param marks its list marks: `- - ` */
 function enterLine(blocks: number[], blank: number, marks: string): void {
   let column = blank
   for (const mark of [...(marks.match(/[-?] +/g) ?? []), '']) {

@@ -92,18 +92,15 @@ export function strategyDocument(strategy: Strategy, { ofAllTickers = false }: D
   const { tickers, entry, exit, costs, portfolio } = strategy
   const { hold, stop, target, trailing, on } = exit
   const rules = exitTexts(exit, entry.field)
+  const exitsBeforeStop = rules === undefined ? { hold } : { hold, when: rules }
+  const exits = { ...exitsBeforeStop, stop, target, trailing }
+  // Bands of the entry's own field are among the rules.
+  const isOnOtherField = on !== null && on.field !== entry.field
   return {
     ...strategy,
     tickers: ofAllTickers ? EVERY_TICKER : tickers,
     entry: { ...entryForFile(entry), context: contextForFile(entry.context) },
-    exit: {
-      hold,
-      ...(rules !== undefined && { when: rules }),
-      stop,
-      target,
-      trailing,
-      ...(on !== null && on.field !== entry.field && { on }),
-    },
+    exit: isOnOtherField ? { ...exits, on } : exits,
     costs: costsText(costs),
     portfolio: { ...portfolio, size: sizeText(portfolio.size) },
   }
@@ -127,7 +124,10 @@ interface PartLocation {
   fields: FieldSet
 }
 
-/** Reads a part of the file, with the parts in it: converted keys, then each value or its default, then `finish`. */
+/**
+ * Reads a part of the file by its declaration: `rows` has a value or a part for each key. A missing value has its
+ * default; `finish` makes the result of the values.
+ */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, finish } = part
   const isText = typeof value === 'string' || typeof value === 'number'
@@ -295,7 +295,7 @@ function placeInWritten(
   return { column: begin.column! + quoteLength + column - 1 }
 }
 
-/** The position of the first repeated key of a mapping; null if there is none. */
+/** The offset of the first repeated key of a mapping; null if there is none. */
 function repeatedKey(document: Document): number | null {
   let first: number | null = null
   visit(document, {

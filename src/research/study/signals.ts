@@ -299,6 +299,6 @@ export class MarketColumns {
   ascending(column: Int32Array): Int32Array {
     const [first] = column
     if (first !== undefined && first >= 0 && isConsecutive(column)) return numbersBetween(first, first + column.length)
-    return this.#shared.shared(column, original => this.#memory.put(original))
+    return this.#shared.firstEqual(column, original => this.#memory.put(original))
   }
 }

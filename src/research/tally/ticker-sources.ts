@@ -64,7 +64,7 @@ export async function* tickerSources(
     for await (const history of source.histories(query)) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      const days = sharedColumns.shared(base?.days ?? workdays(history.days, timeframe), column => column.slice())
+      const days = sharedColumns.firstEqual(base?.days ?? workdays(history.days, timeframe), column => column.slice())
       const bars = barsSinceFirst(history, unfiltered === null ? history : (await unfiltered.next()).value)
       const indices = indicesOf(history.days, days, bars)
       // Only the counted events are kept: a whole market has ten times as many.
@@ -80,7 +80,7 @@ export async function* tickerSources(
         indices: countedIndices,
         bars: bars === indices ? countedIndices : memory.put(valuesAt(bars, rows)),
         outcomes: memory.put(codesOf(outcomes, rows)),
-        base: base && packBase({ ...base, days, indexes: sharedColumns.shared(base.indexes) }, memory),
+        base: base && packBase({ ...base, days, indexes: sharedColumns.firstEqual(base.indexes) }, memory),
         days,
       }
     }
