@@ -291,6 +291,7 @@ export class Fetching {
     const reports = await this.#importer.put(sourced, {
       replace,
       today: this.#vendor.today,
+      // The message begins with the source and a colon.
       onRefused: ({ message }, reason) => void refusals.push({ reason, message: message.slice(source.length + 2) }),
     })
     const outcomes = new Map<string, StoreOutcome>(reports.map(report => [report.ticker, { report }]))

@@ -33,12 +33,12 @@ export class JsonText {
         `the JSON is nested more than ${MAX_NESTING} levels deep here, as no bars or facts are`,
       )
     const document = parseOrUndefined(content)
-    const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
+    const docLines = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
     this.isOneDocumentPerLine =
-      document === undefined && starts.length > 1 && parseOrUndefined(this.#lineFrom(starts[0]!)) !== undefined
-    this.#documentStarts = this.isOneDocumentPerLine ? starts : [0]
+      document === undefined && docLines.length > 1 && parseOrUndefined(this.#lineFrom(docLines[0]!)) !== undefined
+    this.#documentStarts = this.isOneDocumentPerLine ? docLines : [0]
     if (document === undefined && !this.isOneDocumentPerLine) throw this.#syntaxError(0)
-    this.root = this.isOneDocumentPerLine ? starts.map(start => this.#valueOfLine(start)) : document
+    this.root = this.isOneDocumentPerLine ? docLines.map(start => this.#valueOfLine(start)) : document
     for (const start of this.#documentStarts) {
       // JSON itself lets a later key of the same name replace an earlier one without a word.
       const repeated = repeatedKey(this.#documentFrom(start))
@@ -191,17 +191,17 @@ function repeatedKey(text: string): { key: string; offset: number } | null {
   // For each bracket that is open the keys so far of its object; null for a list.
   const keysByBracket: (Set<string> | null)[] = []
   for (let i = 0; i < text.length; i++) {
-    const sign = text[i]
-    if (sign === '{') keysByBracket.push(new Set())
-    else if (sign === '[') keysByBracket.push(null)
-    else if (sign === '}' || sign === ']') keysByBracket.pop()
-    else if (sign === '"') {
+    const character = text[i]
+    if (character === '{') keysByBracket.push(new Set())
+    else if (character === '[') keysByBracket.push(null)
+    else if (character === '}' || character === ']') keysByBracket.pop()
+    else if (character === '"') {
       const end = endOfString(text, i)
       const keys = keysByBracket.at(-1)
       COLON_AFTER_KEY.lastIndex = end + 1
       if (keys != null && COLON_AFTER_KEY.test(text)) {
-        const raw = text.slice(i + 1, end)
-        const key: string = raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw
+        const rawKey = text.slice(i + 1, end)
+        const key: string = rawKey.includes('\\') ? JSON.parse(`"${rawKey}"`) : rawKey
         if (keys.has(key)) return { key, offset: i }
         keys.add(key)
       }

@@ -51,12 +51,13 @@ export function vendorOrder(row: readonly string[]): readonly string[] | null {
   return format === 'kraken' && !/^\d+$/.test(row.at(-1)!) ? null : names
 }
 
-/** Throws BadData unless the first bar closes a day after it opens: epochs in milli- or microseconds, or missing. */
+/** Throws BadData if the first bar does not close a day after it opens; not for bars without both times. */
 export function refuseNonDailyBars(file: string, names: readonly string[], first: readonly string[]): void {
   const plainNames = names.map(plainName)
   const openTime = Number(first[plainNames.indexOf('opentime')])
   const closeTime = Number(first[plainNames.indexOf('closetime')])
-  const minutes = ((closeTime - openTime) * (openTime > 1e14 ? 1e-6 : 1e-3)) / 60
+  const secondsPerUnit = openTime > 1e14 ? 1e-6 : 1e-3
+  const minutes = ((closeTime - openTime) * secondsPerUnit) / 60
   if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return
   const span = minutes > 24 * 60 ? `${Math.round(minutes / 24 / 60)} days` : `${Math.round(minutes)} minutes`
   throw new BadData({ file }, `these are bars of ${span}; only daily bars are imported`)
@@ -207,14 +208,14 @@ export function indexOfName(
 ): number {
   const first = names.indexOf(wanted)
   const second = names.indexOf(wanted, first + 1)
-  if (first === second || second < 0) return first
+  if (second < 0) return first
   const repeated = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
   throw new BadData(place, `${repeated} have the same name; take one of them out`)
 }
 
-/** The vendor with this header. Only shown: columns are read by their own names. */
-function formatOf(header: readonly string[], names: readonly string[]): Format {
-  const hasAll = (...wanted: string[]) => wanted.every(name => names.includes(name))
+/** The vendor with this header, `csv` for an unknown one. It is only shown: columns are read by their own names. */
+function formatOf(header: readonly string[], plainNames: readonly string[]): Format {
+  const hasAll = (...wanted: string[]) => wanted.every(name => plainNames.includes(name))
   const text = header.join(',')
   if (/^(ticker,)?date,open,high,low,close,volume(,adj_close)?$/.test(text)) return 'bands csv'
   if (hasAll('stocksplits')) return 'yfinance'
@@ -225,7 +226,7 @@ function formatOf(header: readonly string[], names: readonly string[]): Format {
   if (hasAll('closelast') || text === 'date,close,volume,open,high,low') return 'nasdaq'
   if (hasAll('splitratio') && (hasAll('exdividend') || hasAll('adjclose'))) return 'quandl'
   if (hasAll('divcash') && hasAll('adjclose')) return 'tiingo'
-  if (header[0] === 'timestamp' && hasAll('volume') && (names.length === 6 || hasAll('splitcoefficient')))
+  if (header[0] === 'timestamp' && hasAll('volume') && (plainNames.length === 6 || hasAll('splitcoefficient')))
     return 'alpha vantage csv'
   if (hasAll('adjclose') && header.includes('Adj Close')) return 'yahoo'
   if (text === 'Date,Open,High,Low,Close,Volume' || header[0] === '<TICKER>') return 'stooq'

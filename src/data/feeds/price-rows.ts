@@ -290,7 +290,6 @@ export function severalTickersError(place: FilePosition, tickerHint: string, fir
 
 const NO_BAR_FOR_TICKER = 'cells of a ticker are empty on a day on which others have a bar'
 const FOOTER_LEFT_OUT = 'text at the end of the file, which is no row, is left out'
-
 const WHY_PRICE_NEEDED = 'a bar needs open, high, low and close'
 const WHY_ADJ_CLOSE_NEEDED = 'adjusted prices need it'
 

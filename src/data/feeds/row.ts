@@ -121,8 +121,8 @@ export class RowChecker {
   checkRow(row: Row): RowFault | null {
     if (row.count < this.#minFields)
       return this.#widthFault(row, row.count, 'the row is cut off, or fields are missing')
-    const surplus = row.count > this.#maxFields ? firstFilledBeyond(row, this.#maxFields) : -1
-    if (surplus >= 0) return this.#widthFault(row, surplus, 'a delimiter inside a value needs quotes')
+    const surplusField = firstFilledBeyond(row, this.#maxFields)
+    if (surplusField >= 0) return this.#widthFault(row, surplusField, 'a delimiter inside a value needs quotes')
     const field = row.count - 1
     const lastNumber = countDigits(row, field)
     if (!row.hasLineEnd) {

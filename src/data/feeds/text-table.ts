@@ -237,21 +237,21 @@ class Scanner {
     const highestSign = Math.max(delimiter, QUOTE, SPACE)
     let count = 0
     let start = from
-    let blank = true
+    let isBlank = true
     for (let i = from; i < end; i++) {
       const byte = bytes[i]!
-      if (byte > highestSign) blank = false
+      if (byte > highestSign) isBlank = false
       else if (byte === delimiter) {
         this.#setField(count++, start, i)
         start = i + 1
-        blank = true
-      } else if (byte === QUOTE && blank) {
+        isBlank = true
+      } else if (byte === QUOTE && isBlank) {
         const close = bytes.indexOf(QUOTE, i + 1)
         if (close < 0 || close >= end || (close + 1 < end && bytes[close + 1] !== delimiter)) return HAS_QUOTES
         this.#setField(count++, i + 1, close)
         i = close + 1
         start = i + 1
-      } else if (byte !== SPACE) blank = false
+      } else if (byte !== SPACE) isBlank = false
     }
     // A quote that closes at the end leaves no field after it.
     if (start <= end) this.#setField(count++, start, end)
@@ -280,7 +280,7 @@ class Scanner {
     const fields: string[] = []
     let fieldEnd = from - 1
     do {
-      const field = this.#quotedField(fieldEnd + 1)
+      const field = this.#fieldAt(fieldEnd + 1)
       if (field === null && (this.#isAllRead || bytes.length - from > MAX_LINE))
         throw this.#errorAtRow('a quoted field opens here and is never closed')
       if (field === null || (field.end === bytes.length && !this.#isAllRead)) return NEEDS_MORE
@@ -298,7 +298,7 @@ class Scanner {
   }
 
   /** The text of the field that starts at a byte, and the index of the byte after it; null when its quote is not closed. */
-  #quotedField(from: number): { text: string; end: number } | null {
+  #fieldAt(from: number): { text: string; end: number } | null {
     const bytes = this.#bytes
     const start = this.#afterBlanks(from)
     if (bytes[start] !== QUOTE) {

@@ -38,6 +38,7 @@ const DATE_SHAPES: Record<DateFormat, RegExp> = {
   'Excel serial': SERIAL_SHAPE,
   'Excel serial 1904': SERIAL_SHAPE,
 }
+const HYPHEN = 45
 const YEAR_LAST_SHAPE = DATE_SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
@@ -61,7 +62,8 @@ export class DateReader {
 
   /** The day of the date in bytes[start..end), NaN when it is none. */
   readBytes(bytes: Buffer, start: number, end: number): Day {
-    if (end - start !== 10 || this.format !== 'YYYY-MM-DD' || bytes[start + 4] !== 45 || bytes[start + 7] !== 45)
+    const hasHyphens = bytes[start + 4] === HYPHEN && bytes[start + 7] === HYPHEN
+    if (this.format !== 'YYYY-MM-DD' || end - start !== 10 || !hasHyphens)
       return this.read(bytes.toString('utf8', start, end)) ?? Number.NaN
     this.seconds = 0
     this.inUtc = false
@@ -380,7 +382,7 @@ export function calendarOf(zone: string): Calendar {
 /** The calendar of the zone that a user names; throws InvalidParameter that names the nearest zones. */
 export function calendarOption(zone: string): Calendar {
   try {
-    // Some versions take offsets, which know no summer time.
+    // Some versions of Node take offsets, which know no summer time. An unknown name is refused below.
     if (/^[a-z]/i.test(zone)) return new Calendar(zone)
   } catch {}
   const names = Intl.supportedValuesOf('timeZone')
@@ -391,6 +393,6 @@ export function calendarOption(zone: string): Calendar {
     suggestions = names.filter(name => cities.includes(cityOf(name))).slice(0, 3)
   }
   const allowed = 'the name of a time zone (IANA), such as Asia/Tokyo'
-  const sentence = `time_zone ${quoted(zone)} is not ${allowed}.${didYouMean(suggestions)}`
-  throw wrong('time_zone', sentence, { value: zone, allowed, suggestions })
+  const message = `time_zone ${quoted(zone)} is not ${allowed}.${didYouMean(suggestions)}`
+  throw wrong('time_zone', message, { value: zone, allowed, suggestions })
 }

@@ -255,14 +255,10 @@ function refusalBeforeComparison(
     const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
     return refusal('adjustment', sentence`${what}: ${raw}${howToReplace()}`)
   }
-  if (refusedBefore === undefined || spansAllDays(bars, series)) return null
+  const spansAllStoredDays = bars.days[0]! <= series.days[0]! && bars.days.at(-1)! >= series.days.at(-1)!
+  if (refusedBefore === undefined || spansAllStoredDays) return null
   const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
   return refusal('refused_before', sentence`${what}; mend that first, or import the whole history`)
-}
-
-/** Whether a file's bars span all stored days. */
-function spansAllDays(incoming: Series, stored: Series): boolean {
-  return incoming.days[0]! <= stored.days[0]! && incoming.days.at(-1)! >= stored.days.at(-1)!
 }
 
 /** Warns if a new ticker is already stored with, or without, the suffix `.US` that vendors add; empty if it is not. */

@@ -157,11 +157,11 @@ const MAX_STEP_TICKERS = 50
 export async function* pendingSteps(store: Store, pending: Pending): AsyncGenerator<PendingStep> {
   const of = pending.sectors.size + Math.ceil(pending.tickers.size / MAX_STEP_TICKERS)
   let done = 0
-  for (const key of [...pending.sectors]) {
-    const amendments = await amendSector(store, key, pending.tickers)
-    pending.sectors.delete(key)
+  for (const sector of [...pending.sectors]) {
+    const amendments = await amendSector(store, sector, pending.tickers)
+    pending.sectors.delete(sector)
     for (const { ticker } of amendments) pending.tickers.delete(ticker)
-    yield { amendments, done: done++, of, what: key }
+    yield { amendments, done: done++, of, what: sector }
   }
   while (pending.tickers.size > 0) {
     const amendments: Amendment[] = []

@@ -209,9 +209,9 @@ export class Importer {
     const onTicker = progressReporter('', entries.length, onProgress)
     for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
       // Until the last ticker is written, the store must not claim the current definitions.
-      const until = definitions === UNDERIVED ? UNDERIVED : HALF_REBUILT
+      const untilLast = definitions === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const areCurrent = definitions === DEFINITIONS_VERSION || isLast
-      await this.store.write({ records, unsettled: pending.keys }, areCurrent ? DEFINITIONS_VERSION : until)
+      await this.store.write({ records, unsettled: pending.keys }, areCurrent ? DEFINITIONS_VERSION : untilLast)
     }
     if (entries.length === 0) await this.store.write({ unsettled: pending.keys }, DEFINITIONS_VERSION)
     await this.#derivePending(onProgress === undefined ? {} : { onProgress })

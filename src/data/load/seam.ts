@@ -251,11 +251,12 @@ function factorMismatch(
 ): SeamMismatch {
   const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
-  const volume = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
+  const volumeRatio = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
-  const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
-  const end = fitsFrom ?? Number.POSITIVE_INFINITY
-  const seams = seamsBetween(seamDays).filter(([a, b]) => (isInFile(a) ? b : a).day < end)
+  let shares = split !== null
+  if (volumeRatio !== null) shares = Math.abs(Math.log(volumeRatio * factor)) < Math.abs(Math.log(volumeRatio))
+  const storedDayOf = ([a, b]: Seam): Day => (isInFile(a) ? b : a).day
+  const seams = seamsBetween(seamDays).filter(seam => fitsFrom === undefined || storedDayOf(seam) < fitsFrom)
   const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
   const mismatch: SeamMismatch = { reason: 'factor', scale, shares, jumps, common: closes.length }
   return fitsFrom === undefined ? mismatch : { ...mismatch, fitsFrom }

@@ -196,7 +196,7 @@ class CompanyFigures {
       book_value_ps: toCents((Math.exp(this.#logBook) / priceToBook) * Math.exp(0.01 * random.normal())),
       basis: 'bars',
     }
-    // Analysts leave write-offs out, on both sides.
+    // Estimates and actual results both leave write-offs out.
     const estimate = actual - surprise * Math.max(Math.abs(actual), usual / 2)
     const result = { report_date: reported, session, eps_estimate: toCents(estimate), eps_actual: toCents(actual) }
     return { versions: [report, ...drawCorrection(report, usual, random)], result, shares }

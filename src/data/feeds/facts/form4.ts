@@ -55,25 +55,25 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
 }
 
 /** The trade of a transaction; null, and a remark, where it is not loaded. Throws BadData where it is bad. */
-function readTrade(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
+function readTrade(transaction: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
   const { filed } = form
-  const place = lineText(form, trade)
-  const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
+  const place = lineText(form, transaction)
+  const code = textAt(transaction, 'transactionCoding', 'transactionCode') ?? ''
   const side = SIDE_OF_CODE.get(code)
-  const shares = amountAt(trade, 'transactionShares')
+  const shares = amountAt(transaction, 'transactionShares')
   if (side === undefined || shares === null || shares <= 0) {
     const otherCode = `transactions of code ${quoted(code)} are no open-market trades and are not loaded`
     sink.remark(side === undefined ? otherCode : WITHOUT_SHARES, place)
     return null
   }
-  const traded = dayOfTrade(form, trade)
+  const traded = dayOfTrade(form, transaction)
   for (const [name, day] of Object.entries({ transactionDate: traded, 'the day of filing': filed ?? traded }))
-    if (day > form.latest) throw new BadData(positionOf(form, trade), futureDateReason(name, formatDay(day)))
+    if (day > form.latest) throw new BadData(positionOf(form, transaction), futureDateReason(name, formatDay(day)))
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
-    throw new BadData(positionOf(form, trade), what)
+    throw new BadData(positionOf(form, transaction), what)
   }
-  const price = amountAt(trade, 'transactionPricePerShare')
+  const price = amountAt(transaction, 'transactionPricePerShare')
   if (price === null) sink.remark('trades have no price, so that their value is unknown', place)
   if (filed === null) sink.remark(FILED_LATER, place)
   sink.remark('sessions are unknown: a trade counts from the day after it became known', place)

@@ -24,8 +24,8 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
   const facts = companyFacts ?? readSplits(file, text, options) ?? readYahooFacts(file, root, options)
   if (facts === null) return null
   options.onProgress?.({ bytes: source.bytesTaken(), total, rows: facts.rows })
-  const lines = companyFacts === null ? text.notes : {}
-  return { ...facts, dialect: { encoding, compression, ...lines, ...facts.dialect } }
+  const layoutNotes = companyFacts === null ? text.notes : {}
+  return { ...facts, dialect: { encoding, compression, ...layoutNotes, ...facts.dialect } }
 }
 
 /**

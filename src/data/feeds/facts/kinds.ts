@@ -35,8 +35,8 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
     // Securities require no particular column; but a table of prices with a name column has no securities.
     return needed.length > 0 ? header.hasAll(needed) : header.countColumnsOf(kind) > barColumnCount
   })
-  const [kind, otherKind] =
-    completeKinds.length > 1 ? completeKinds.filter(kind => kind !== 'securities') : completeKinds
+  const withoutSecurities = completeKinds.filter(complete => complete !== 'securities')
+  const [kind, otherKind] = completeKinds.length > 1 ? withoutSecurities : completeKinds
   if (kind !== undefined && otherKind !== undefined) throw new BadData(place, ambiguityText(kind, otherKind, known))
   if (kind !== undefined) return ownFormatOfKind(kind, header.has('known') ? undefined : known)
   const nearest = header.nearestKind(known)

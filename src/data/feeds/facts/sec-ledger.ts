@@ -192,7 +192,7 @@ export class Ledger {
     return this.periodEnds.filter(earlier => isQuarter(end - earlier))
   }
 
-  /** The fact as an item, in a list; an empty list for a fact that is not read. */
+  /** The fact as an item (figure, period and value), in a list; an empty list for a fact that is not read. */
   #readableItem({ concept, unit, start, end, value }: FiledFact): Item[] {
     const figure = FIGURE_OF.get(concept)
     if (figure === undefined || !isReadUnit(concept, unit) || !Number.isFinite(value)) return []
