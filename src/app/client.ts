@@ -308,9 +308,9 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const callerTier = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
   const fieldSet = fields === undefined ? BUILT_IN : await ownFields(fields)
-  const known = { ...fieldSet, conditions: await namedConditions({ db }) }
+  const withConditions = { ...fieldSet, conditions: await namedConditions({ db }) }
   const workers = { threads, cluster: await openCluster(options) }
-  const opened = await openLocal({ db, ...workers, cacheBytes, fields: known, tier: callerTier, asOf: day })
+  const opened = await openLocal({ db, ...workers, cacheBytes, fields: withConditions, tier: callerTier, asOf: day })
   const { path, sample } = opened
   return new BandsClient(opened, { path, sample, tier: callerTier, ledger: ledger ? { db } : null })
 }

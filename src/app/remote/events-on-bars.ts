@@ -124,18 +124,19 @@ const NO_STABILITY_NOTE = 'This key does not give stability and flips of events.
 function eventsOnDates(history: History, days: Int32Array): { states: States; withoutBar: readonly number[] } {
   const { ticker, field, timeframe, bands, days: dates } = history
   const { after, upTo } = rangeOf(history)
+  // The bars in the range are those from `from` to before `to`.
   const from = countUpTo(days, after)
   const to = Math.max(from, countUpTo(days, upTo))
   const bars = dates.map(date => barIndexOn(days, date))
   const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
   const valuesInRange = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
-  const earlier = bandBefore(history)
+  const startBand = startBandOf(history)
   const states: States = {
     ticker,
     field,
     timeframe,
     bands,
-    codes: codesOf(history, { days, from, to }, earlier),
+    codes: bandCodesOf(history, { days, from, to }, startBand),
     from,
     to,
     bars: Int32Array.from(inRange, i => bars[i]!),
@@ -145,7 +146,8 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; wi
     flips: valuesInRange(history.flips),
     upTo,
   }
-  if (earlier !== null && history.after !== null) states.earlier = { band: earlier, since: after + 1, known: after + 1 }
+  if (startBand !== null && history.after !== null)
+    states.earlier = { band: startBand, since: after + 1, known: after + 1 }
   return { states, withoutBar: countWithoutBar(days, bars, dates) }
 }
 
@@ -157,23 +159,23 @@ function rangeOf({ after, as_of, days }: History): { after: Day; upTo: Day } {
 }
 
 /** The index of the band at the start of the range: that before the first event, or the present one; null: not known. */
-function bandBefore({ left, present, bands }: History): number | null {
+function startBandOf({ left, present, bands }: History): number | null {
   if (left.length > 0) return left[0]!
   return present !== null && present.since === null ? bands.indexOf(present.band) : null
 }
 
 /**
  * The band on each bar as an index of the history's bands, UNDEFINED outside the range. A change on a date without a bar
- * counts from the next bar on. The range are the bars from `from` to before `to`.
- * @param earlier the band at the start of the range; null: not known
+ * counts from the next bar on. The range has the bars from `from` to before `to`.
+ * @param startBand the band at the start of the range; null: not known
  */
-function codesOf(
+function bandCodesOf(
   { days: dates, entered, present, bands }: History,
   { days, from, to }: { days: Int32Array; from: number; to: number },
-  earlier: number | null,
+  startBand: number | null,
 ): Uint8Array {
   const codes = new Uint8Array(days.length).fill(UNDEFINED)
-  if (earlier !== null) codes.fill(earlier, from, to)
+  if (startBand !== null) codes.fill(startBand, from, to)
   // Without an event in range, the only change is the initial band that began within it.
   if (dates.length === 0 && present !== null && present.since !== null)
     codes.fill(bands.indexOf(present.band), Math.max(from, countBelow(days, parseDay(present.since)!)), to)

@@ -59,8 +59,8 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
 export type RestartReason = 'past' | 'range' | 'gap'
 
 /**
- * Returns a series with one more page. Its `kept` pages answer until the last of the `coming` pages is there. Then the new
- * pages replace the newer part of the kept ones, and the older part stays.
+ * Returns a series with one more page; `gapAbove` marks one that does not directly follow the page above. The `kept` pages
+ * answer until the last of the `coming` pages is there. Then these replace the newer part of the kept ones.
  * @param startsAgain ignores the stored pages: all are pulled again
  */
 export function addPage(

@@ -54,15 +54,16 @@ function parseDecidable(query: UnderCondition, sourceName: string): Condition {
 function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
-  const other = otherTickerOf(ticker, subject)
+  const otherTicker = otherTickerOf(ticker, subject)
   const barsOfTest = test.is === 'state' ? test.bars : test.within
   if (barsOfTest > 1) return `${text} counts bars`
   if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
   if (subject.timeframe !== null && subject.timeframe !== timeframe)
     return `${text} asks which ${subject.timeframe} bars were final by then`
-  if (other !== null && timeframe === 'weekly') return `${text} asks which weeks of ${other} were final by then`
-  if (other !== null && test.is === 'change')
-    return `${text} asks whether ${ticker} had a bar since ${other} changed its band`
+  if (otherTicker !== null && timeframe === 'weekly')
+    return `${text} asks which weeks of ${otherTicker} were final by then`
+  if (otherTicker !== null && test.is === 'change')
+    return `${text} asks whether ${ticker} had a bar since ${otherTicker} changed its band`
   if (test.is === 'change' || FIELDS_WITHOUT_GAPS.includes(subject.field) || isFieldOfQuery(subject, { ticker, field }))
     return null
   return `a bar can be without a band of ${subject.field}`

@@ -61,7 +61,7 @@ export class Answers {
 
   /** The cached answer; null if it is not cached, or the data were not yet checked in this turn of the event loop. */
   findReady(tier: Tier, question: Question): Answer | null {
-    const version = this.#version.known
+    const version = this.#version.result
     if (version === null || version !== this.#dataVersion) return null
     const name = cacheName(tier, question)
     const cached = this.#cache.get(name)
@@ -294,15 +294,15 @@ function cacheName(tier: Tier, question: Question): string {
 export class OncePerTurn<T> {
   readonly #work: () => Promise<T>
   #pending: Promise<T> | null = null
-  #known: T | null = null
+  #result: T | null = null
 
   constructor(work: () => Promise<T>) {
     this.#work = work
   }
 
   /** The result of this turn; null if there is none yet. */
-  get known(): T | null {
-    return this.#known
+  get result(): T | null {
+    return this.#result
   }
 
   /** The result of this turn. Its first caller starts the work. */
@@ -312,13 +312,13 @@ export class OncePerTurn<T> {
     this.#pending = pending
     pending.then(
       result => {
-        if (this.#pending === pending) this.#known = result
+        if (this.#pending === pending) this.#result = result
       },
       () => {},
     )
     setImmediate(() => {
       this.#pending = null
-      this.#known = null
+      this.#result = null
     })
     return pending
   }

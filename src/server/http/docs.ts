@@ -164,8 +164,8 @@ const isSchema = (part: unknown): part is Readonly<Record<string, Schema>> =>
 function tableHtml(columns: readonly string[], rows: readonly (readonly TemplateValue[])[]): TemplateValue {
   const head = columns.map(column => html`<th scope="col">${column}</th>`)
   const body = rows.map(([name, ...cells]) => {
-    const rest = cells.map((cell, i) => html`<td data-label="${columns[i + 1]}">${cell}</td>`)
-    return html`<tr><th scope="row">${name}</th>${rest}</tr>\n`
+    const otherCells = cells.map((cell, i) => html`<td data-label="${columns[i + 1]}">${cell}</td>`)
+    return html`<tr><th scope="row">${name}</th>${otherCells}</tr>\n`
   })
   return html`<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body}</tbody>\n</table>\n`
 }

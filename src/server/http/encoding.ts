@@ -60,7 +60,7 @@ export function lengthOf({ body, encodedBodies }: OutgoingAnswer): number {
   return encodedBodies?.length ?? Buffer.byteLength(body)
 }
 
-/** An answer in the form to send: a long one compressed, outside of this thread, if `Accept-Encoding` allows it. */
+/** An answer in the form to send: a long one compressed, if `accepted`, the caller's `Accept-Encoding`, allows it. */
 export function encodeAnswer(
   answer: OutgoingAnswer,
   accepted: string | undefined,

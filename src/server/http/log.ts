@@ -93,14 +93,14 @@ function maskKeyParts(text: string): string {
 
 /** Removes all percent-encoding, even repeated; bytes that are not UTF-8 stay encoded. */
 function decodePercent(text: string): string {
-  const once = text.replace(/(%[0-9A-Fa-f]{2})+/g, bytes => {
+  const decodedOnce = text.replace(/(%[0-9A-Fa-f]{2})+/g, bytes => {
     try {
       return decodeURIComponent(bytes)
     } catch {
       return bytes
     }
   })
-  return once === text ? text : decodePercent(once)
+  return decodedOnce === text ? text : decodePercent(decodedOnce)
 }
 
 const MAX_LOGGED_CHARACTERS = 500

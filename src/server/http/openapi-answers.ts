@@ -21,8 +21,6 @@ import { readEvents } from './question.js'
 import { tooManyScansError } from './queue.js'
 import { headTooLargeError, READ_METHODS, tooSlowError, urlTooLongError } from './requests.js'
 
-/** Answers, errors and headers in the OpenAPI document. */
-
 export type Schema = Readonly<Record<string, unknown>>
 
 export interface Reference {

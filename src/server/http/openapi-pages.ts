@@ -18,8 +18,6 @@ import {
 } from './openapi-parts.js'
 import { fieldsPage } from './paths.js'
 
-/** The operations about tickers, fields and the account. */
-
 export function summaryOperation(): Operation {
   const path = SUMMARY_PATH.replace('{ticker}', 'AAPL')
   return questionOperation({

@@ -15,8 +15,6 @@ import {
   UNCHANGED,
 } from './openapi-answers.js'
 
-/** The parts of an operation of the OpenAPI document: parameters and samples. */
-
 export interface ParameterObject {
   name: string
   in: string

@@ -13,8 +13,6 @@ import {
   REQUEST_HEADERS,
 } from './openapi-parts.js'
 
-/** The operations on a watch list. */
-
 export function watchlistOperations(): Record<'get' | 'post' | 'delete', Operation> {
   return {
     get: questionOperation({

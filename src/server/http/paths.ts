@@ -129,6 +129,7 @@ export function fieldsPage(): FieldsPage {
     return { name, ...column, description: about, field: null, tier: 'free' }
   })
   const bandColumns = FIELDS.map(({ name, tier, summary, bands }): SchemaField => {
+    // The place in a summary, such as `trend.direction`.
     const [category = ''] = placeOf(name).split('.')
     return { name: longNameOf(name), type: 'text', category, values: bands, description: summary, field: name, tier }
   })

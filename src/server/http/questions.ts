@@ -269,7 +269,7 @@ class Callers {
    */
   findReady(rawHeaders: readonly string[], now: number): Caller | null {
     const token = bearerToken(rawHeaders)
-    if (this.#version.known !== this.#knownVersion || this.#knownDay !== dayStart(now)) return null
+    if (this.#version.result !== this.#knownVersion || this.#knownDay !== dayStart(now)) return null
     const entry = this.#keys.get(token)
     return entry === undefined ? null : callerOf(entry, now)
   }
@@ -285,10 +285,10 @@ class Callers {
   /** The credits that an account has used in the day and the hour of a time. */
   async usedCredits(account: number, now: number): Promise<UsedCredits> {
     await this.#forgetOutdated(now)
-    const last = this.#used.get(account)
+    const spent = this.#used.get(account)
     const isCurrent =
-      last !== undefined && hourStart(last.at) === hourStart(now) && Math.abs(now - last.at) < this.#maxAgeMs
-    if (isCurrent) return last.used
+      spent !== undefined && hourStart(spent.at) === hourStart(now) && Math.abs(now - spent.at) < this.#maxAgeMs
+    if (isCurrent) return spent.used
     return this.setUsedCredits(account, await this.#accounts.usedCredits(account, now), now).used
   }
 

@@ -331,16 +331,16 @@ export function errorAnswer(
   { id, errors, now, upgradeUrl }: Pick<Settings, 'errors' | 'upgradeUrl'> & { id: string; now: number },
 ): OutgoingAnswer {
   const error = errorForCaller(thrown)
-  const status = error instanceof MalformedRequest ? error.status : STATUSES[error?.code ?? 'upstream']
-  const { headers, body } =
-    error === null || status === undefined
-      ? jsonAnswer(500, internalErrorBody(id, errors))
-      : jsonAnswer(status, errorBody(error, errors, upgradeUrl))
-  return {
-    status: status ?? 500,
-    headers: [...headers, 'Cache-Control', 'no-store', ...errorHeaders(error, now)],
-    body: maskKeys(String(body)),
-  }
+  const status = error === null ? 500 : statusOf(error)
+  const isInternal = error === null || status === 500
+  const page = isInternal ? internalErrorBody(id, errors) : errorBody(error, errors, upgradeUrl)
+  const { headers, body } = jsonAnswer(status, page)
+  const allHeaders = [...headers, 'Cache-Control', 'no-store', ...errorHeaders(error, now)]
+  return { status, headers: allHeaders, body: maskKeys(String(body)) }
+}
+
+function statusOf(error: BandsError): number {
+  return error instanceof MalformedRequest ? error.status : (STATUSES[error.code] ?? 500)
 }
 
 /** A request that is malformed or too large; `param` names the part. */

@@ -15,7 +15,6 @@ export function readSummary(search: string, ticker: string): Question {
   return summary.stats ? statsQuestion(summary.query) : eventsQuestion(SUMMARY_PATH, summary.query)
 }
 
-/** The question for the state of a ticker on one day or several. */
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,

@@ -51,6 +51,7 @@ async function watchlistPage(service: Service, tier: Tier, { tickers, timeframe 
   const watchlist: SnapshotPage[] = []
   for (const ticker of tickers) {
     const summary = parseSummary({ ticker, timeframe })
+    // Without a field it is always a snapshot.
     if (summary.of !== 'snapshot') continue
     const page = await service.summary(tier, summary.query).catch(error => {
       if (error instanceof NotFound) return null

@@ -3,8 +3,6 @@ import { OPERATORS, PAGE_ORDERS, PRICE_ADJUSTMENTS } from '../../core/model/page
 import { PRICES, SECTIONS } from '../../core/params/places.js'
 import { ASSET_CLASS, BAND, COUNT, DATE, EVENTS_PAGE, MARKET_CAP_TIER, STABILITY, TIER, TIMEFRAME } from './schemas.js'
 
-/** The schemas of all pages except events and scans. */
-
 const PAGE_ORDER = z.enum(PAGE_ORDERS)
 
 const BAR = z.looseObject({

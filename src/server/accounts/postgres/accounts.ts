@@ -66,7 +66,7 @@ export interface OpenPostgresAccounts {
   partitions?: number
 }
 
-/** Opens accounts in PostgreSQL. Throws NotFound without any, if not `create`, and the errors of Database.open. */
+/** Opens accounts in PostgreSQL. Throws the errors of Database.open, and NotFound for missing tables without `create`. */
 export async function openPostgresAccounts(
   address: Address,
   { create = false, createCommand, partitions = 0 }: OpenPostgresAccounts = {},
@@ -125,6 +125,7 @@ export class PostgresAccounts implements Accounts {
       const account = foldName(name)
       const [created] = await query<AccountRow>(INTO_ACCOUNTS, [account, name, tier, Date.parse(at)])
       if (created === undefined) throw accountTakenError((await existingAccount({ query }, name)).name, name)
+      // The row that charges of the account lock.
       await query('INSERT INTO bands_accounts.books (account) VALUES ($1)', [account])
       return accountFromRow(created)
     })
@@ -170,6 +171,7 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
+  /** Replaces a key; the old one ends at the ISO time `until`, or at its own earlier end. */
   roll(identity: string, key: NewKey, until: string): Promise<void> {
     return this.#changeAccounts(async session => {
       const old = await existingKey(session, identity)
@@ -257,6 +259,7 @@ export class PostgresAccounts implements Accounts {
     return this.#ledgerTransaction(session => readTables(session, take), { snapshot: true })
   }
 
+  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them back before the commit. */
   replaceTables<T>(work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>): Promise<T> {
     this.#names.clear()
     return this.#ledgerTransaction(async session => {

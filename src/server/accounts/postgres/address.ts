@@ -21,10 +21,8 @@ export interface Address {
   maxConnections: number
 }
 
-/** A reader needs a second connection while a writer keeps one. */
-const MIN_CONNECTIONS = 2
-const DEFAULT_CONNECTIONS = 4
-const MAX_CONNECTIONS = 100
+/** The number of connections; at least two, because a reader needs one while a writer keeps the other. */
+const CONNECTIONS = { fallback: 4, min: 2, max: 100 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -41,8 +39,8 @@ export function parseAddress(param: string, text: string, env: Env = process.env
   const settings: Settings = { ...environmentSettings(env), ...fromService, ...inUrl }
   const host = settings.host ?? 'localhost'
   const user = settings.user ?? env.USER ?? userInfo().username
-  const port = integerSetting(settings, 'port', 5432, 65_535)
-  const seconds = integerSetting(settings, 'connect_timeout', 5, 3_600)
+  const port = integerOf(settings, 'port', { fallback: 5432, max: 65_535 })
+  const seconds = integerOf(settings, 'connect_timeout', { fallback: 5, max: 3_600 })
   const database = settings.dbname ?? user
   const config = {
     host,
@@ -55,7 +53,7 @@ export function parseAddress(param: string, text: string, env: Env = process.env
     application_name: settings.application_name ?? 'bands',
     connectionTimeoutMillis: seconds * 1000,
   }
-  const maxConnections = integerSetting(settings, 'connections', DEFAULT_CONNECTIONS, MAX_CONNECTIONS, MIN_CONNECTIONS)
+  const maxConnections = integerOf(settings, 'connections', CONNECTIONS)
   return { config, location: locationText(host, port, database), maxConnections }
 }
 
@@ -120,7 +118,6 @@ function parseServiceLines(lines: readonly Line[], file: string): Settings {
   return settings
 }
 
-/** The path of the user's password file. */
 function passwordFilePath(env: Env): string {
   if (env.PGPASSFILE) return env.PGPASSFILE
   if (process.platform === 'win32') return join(env.APPDATA || homedir(), 'postgresql', 'pgpass.conf')
@@ -138,6 +135,7 @@ function findPassword(file: string, wanted: readonly string[]): string {
     throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
   for (const line of readText(file).split(/\r?\n/)) {
     if (line.startsWith('#')) continue
+    // Parts have colons between them; a backslash escapes one that is part of a value.
     const escapedParts = line.match(/(?:\\.|[^:\\])+/g) ?? []
     const unescapedParts = escapedParts.map(part => part.replace(/\\(.)/g, '$1'))
     const password = unescapedParts[wanted.length]
@@ -152,10 +150,11 @@ function matchesPart(part: string, value: string): boolean {
   return part === '*' || part === name
 }
 
-/** A setting as an integer from `min` to `max`, or its default if it is not set. Throws ConfigError. */
-function integerSetting(settings: Settings, name: Setting, byDefault: number, max: number, min = 1): number {
+/** A setting as an integer from `min` to `max`, or the fallback if it is not set. Throws ConfigError. */
+function integerOf(settings: Settings, name: Setting, range: { fallback: number; max: number; min?: number }): number {
+  const { fallback, max, min = 1 } = range
   const text = settings[name]
-  if (text === undefined) return byDefault
+  if (text === undefined) return fallback
   const value = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (value >= min && value <= max) return value
   throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${min} to ${max}`)
@@ -184,6 +183,7 @@ function tlsSettings(settings: Settings, host: string): ClientConfig['ssl'] {
   if (sslmode === 'verify-full') return certificates
   // As in PostgreSQL's own programs, naming a root certificate means verifying it.
   const rejectUnauthorized = sslmode === 'verify-ca' || sslrootcert !== undefined
+  // Only verify-full compares the name in the certificate with the host.
   return { ...certificates, rejectUnauthorized, checkServerIdentity: () => undefined }
 }
 

@@ -55,8 +55,8 @@ function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Ru
     const { limits } = charge
     const requestName = charge.idempotency?.toString('latin1')
     let run = latestRuns.get(account)
-    const isSame = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
-    if (run === undefined || !isSame || (requestName !== undefined && run.requestNames.has(requestName))) {
+    const hasSameTerms = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
+    if (run === undefined || !hasSameTerms || (requestName !== undefined && run.requestNames.has(requestName))) {
       run = { account, hour, limits, charges: [], requestNames: new Set() }
       runs.push(run)
       latestRuns.set(account, run)

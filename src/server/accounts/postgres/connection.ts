@@ -72,7 +72,7 @@ export class Database implements Queries {
     this.#statementMs = statementMs
   }
 
-  /** Opens a database. Throws Busy if it cannot be reached, ConfigError if it refuses the user, StorageError if its version is too old. */
+  /** Opens a database. Throws Busy if it is not reached, ConfigError if it refuses the user, StorageError if it is too old. */
   static async open(
     { config, location, maxConnections: usualMax }: Address,
     { maxConnections = usualMax, statementMs = STATEMENT_MS }: DatabaseOptions = {},
@@ -97,7 +97,7 @@ export class Database implements Queries {
     pool.on('error', () => {})
     const database = new Database(pool, location, statementMs)
     try {
-      const version = await database.#detectPooler()
+      const version = await database.#readVersionAndPooler()
       if (Number.parseInt(version, 10) >= OLDEST_VERSION) return database
       throw new StorageError(`${location} is PostgreSQL ${version}; bands needs ${OLDEST_VERSION} or newer`)
     } catch (error) {
@@ -148,8 +148,8 @@ export class Database implements Queries {
     }
   }
 
-  /** Returns PostgreSQL's version. Sets #isDirect: a pooler in between invents its own session numbers. */
-  #detectPooler(): Promise<string> {
+  /** Returns PostgreSQL's version, and sets #isDirect: a pooler in between invents its own session numbers. */
+  #readVersionAndPooler(): Promise<string> {
     const text = `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`
     return this.#withClient(async client => {
       const query = { text, values: [], query_timeout: undefined }

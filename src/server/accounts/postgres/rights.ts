@@ -44,9 +44,9 @@ export async function readRights({ query }: Queries): Promise<Rights> {
  */
 export async function grantRightsToNew({ query }: Queries, before: Rights | null): Promise<void> {
   for (const [kind, { right, allSql }] of Object.entries(KINDS)) {
-    const { oids, roles } = before?.[kind as keyof Rights] ?? { oids: [], roles: [] }
+    const { oids: oldIds, roles } = before?.[kind as keyof Rights] ?? { oids: [], roles: [] }
     const objects = await query<{ oid: number; name: string }>(allSql)
-    for (const { name } of objects.filter(({ oid }) => !oids.includes(oid))) {
+    for (const { name } of objects.filter(({ oid }) => !oldIds.includes(oid))) {
       await query(`REVOKE ALL ON ${kind} ${name} FROM PUBLIC`)
       for (const role of roles) await query(`GRANT ${right} ON ${kind} ${name} TO ${role}`)
     }

@@ -79,13 +79,13 @@ async function runMissingSteps({ query }: Queries, location: string, kind: Schem
   // Read again: meanwhile another process may have run them.
   const before = await readSchemaState({ query }, kind)
   refuseNewerSchema(location, kind, before)
-  let rights: Rights | null = null
+  let rightsBefore: Rights | null = null
   if (before === null)
     await query(`CREATE SCHEMA IF NOT EXISTS ${schema};
       CREATE TABLE ${schema}.steps (step int PRIMARY KEY, taken timestamptz NOT NULL DEFAULT now())`)
   else {
     await actAsOwner({ query }, `${schema}.steps`)
-    rights = await readRights({ query })
+    rightsBefore = await readRights({ query })
   }
   for (const [i, { sql, since }] of steps.entries()) {
     const step = i + 1
@@ -99,10 +99,10 @@ async function runMissingSteps({ query }: Queries, location: string, kind: Schem
       await query(`INSERT INTO ${schema}.expanded (step) VALUES ($1)`, [step])
     }
   }
-  await grantRightsToNew({ query }, rights)
+  await grantRightsToNew({ query }, rightsBefore)
 }
 
-/** The state of the tables; null if there are none. */
+/** The state of the tables: the last step taken, and the fewest steps that a build must know; null without tables. */
 export async function readSchemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
   const tables = await query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename IN ('steps', 'expanded')",

@@ -153,6 +153,7 @@ class SqliteAccounts implements Accounts {
     return this.#retryWhileBusy(db => readUsedCredits(db, account, at))
   }
 
+  /** Writes charges in one transaction, and remembers the minute that is now stored as the last use of their keys. */
   async charge(charges: readonly Charge[]): Promise<ChargeResult[]> {
     if (charges.length === 0) return []
     const lastUsedMinutes = this.#lastUsedMinutes
@@ -191,6 +192,7 @@ class SqliteAccounts implements Accounts {
     return this.#db.readAtOneMomentAsync(() => readTables(this.#db, take))
   }
 
+  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them back before the commit. */
   async replaceTables<T>(
     work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>,
   ): Promise<T> {

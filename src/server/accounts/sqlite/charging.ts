@@ -116,13 +116,13 @@ export class Counters {
     this.#dataVersion = data_version
   }
 
-  /** The counters of the day and the hour of a time. Those of another day or hour are written first. */
+  /** The counters of an account for the day and the hour of a time. Those of an earlier day or hour are written first. */
   find(account: number, at: number): AccountCounters {
     const day = dayStart(at)
     const hour = hourStart(at)
-    const known = this.#byAccount.get(account)
-    if (known?.dayStart === day && known.hourStart === hour) return known
-    if (known !== undefined) this.#write(known)
+    const remembered = this.#byAccount.get(account)
+    if (remembered?.dayStart === day && remembered.hourStart === hour) return remembered
+    if (remembered !== undefined) this.#write(remembered)
     const used = readUsedCredits(this.#db, account, at)
     const counters = { account, dayStart: day, hourStart: hour, used, addedCredits: 0, addedRequests: 0 }
     this.#byAccount.set(account, counters)
