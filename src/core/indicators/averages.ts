@@ -170,7 +170,6 @@ export function rawStochastic(
 interface StochasticRules {
   /** Length of the window of lows and highs. */
   length: number
-  /** Number of averaged values. */
   smoothing: number
 }
 

@@ -81,7 +81,8 @@ export async function compare(
   const differences = addVerdicts(estimates, rivals, curves, { names, seed })
   const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
   // The trial log is about the first trial, so the best strategy comes first.
-  const bestFirst = [...rivals.keys()].sort((a, b) => Number(b === best) - Number(a === best))
+  const others = [...rivals.keys()].filter(i => i !== best)
+  const bestFirst = best === null ? others : [best, ...others]
   const tried = bestFirst.map(i => ({ ...strategyTrial(rivals[i]!), p: results[i]!.p }))
   const sample = best === null ? null : sampleOf(results[best]!.statistics.sharpe, returns[best]!, barsAYear)
   return {
@@ -144,14 +145,14 @@ function alignToCommonDays(names: readonly string[], simulations: readonly Trade
   return simulations.map((simulation, i) => {
     const { days, members } = simulation
     const commonIndexes = indices[i]!
-    const barsAYear = barsAYearOf(members, days)
+    const commonDays = commonIndexes.map(index => days[index]!)
     return {
       ...simulation,
       name: names[i]!,
-      barsAYear,
+      barsAYear: barsAYearOf(members, days),
       commonIndexes,
-      from: days[commonIndexes[0] ?? -1] ?? 0,
-      to: days[commonIndexes.at(-1) ?? -1] ?? -1,
+      from: commonDays[0] ?? 0,
+      to: commonDays.at(-1) ?? -1,
     }
   })
 }

@@ -349,5 +349,5 @@ function netReturnFrom(strategy: Strategy, member: Member, bar: number, event: E
   const end = followTrade(bars, strategy, bar, event)
   if (end.why === 'open') return null
   const size = buyShares(strategy, fractionOf(strategy, member, bar) * portfolio.capital, entryPrice(bars, fill, bar))
-  return size && netReturn(costs, fillsOf(member, strategy, bar, end, size.shares))
+  return size === null ? null : netReturn(costs, fillsOf(member, strategy, bar, end, size.shares))
 }

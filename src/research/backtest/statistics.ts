@@ -318,8 +318,7 @@ const LISTED_DRAWDOWNS = 5
 /** The equity curve of a simulation. */
 export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
   const { portfolio, risk_free: riskFree } = strategy
-  const invested = investedShare(exposure)
-  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested, traded }
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested: investedShare(exposure), traded }
 }
 
 /** Mean share of the equity in positions between open and close; 0 without any. NaN bars are left out. */

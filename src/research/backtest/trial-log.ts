@@ -93,7 +93,7 @@ export async function logAndDeflate(
   const headline = tests === null ? runTrials[0]! : trialOfTests(tests, runTrials)
   const trialsToLog = tests === null || tests.p === null ? distinct : [...distinct, headline]
   await trials?.note('strategy', trialsToLog)
-  const loggedStrategies = (await trials?.of('strategy'))?.filter(isStrategy) ?? null
+  const loggedStrategies = trials === null ? null : (await trials.of('strategy')).filter(isStrategy)
   const deflatingTrials = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
   const ratios = deflatingTrials.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
   // The comparison with the log corrects p, so it takes only trials with one.

@@ -62,8 +62,8 @@ function isAgreed(agreement: number | null): boolean {
 
 /** The verdict of random entry. The tested difference is the share of entries that are beaten, less one half. */
 function verdictOfRank(rank: { p: number | null; better_than: number | null } | null): Verdict {
-  const { p = null, better_than = null } = rank ?? {}
-  return verdictOf(p, better_than === null ? null : better_than - 0.5)
+  if (rank === null || rank.better_than === null) return verdictOf(null, null)
+  return verdictOf(rank.p, rank.better_than - 0.5)
 }
 
 /** Greatest number of closed trades, of any ticker, that do not overlap in time. */

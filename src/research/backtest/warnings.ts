@@ -134,7 +134,7 @@ function idleSlotsInWords(usable: number, slots: number): string {
 }
 
 /** How the rank chose among signals; empty where all slots were taken on each such day, so that there was no choice. */
-function rankChoiceInWords({ by, first, contested_days: days }: TradedResult['ranking'] & {}): string {
+function rankChoiceInWords({ by, first, contested_days: days }: NonNullable<TradedResult['ranking']>): string {
   return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
 }
 

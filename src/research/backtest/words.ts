@@ -21,8 +21,9 @@ import { filterWords, tickerWords } from '../trials.js'
  */
 export function strategyInWords(strategy: Strategy): string {
   const { side, entry, timeframe, fill, exit, overlap, tickers, lag } = strategy
+  const conditions = filterWords({ ...entry, timeframe }).join(' ')
   return [
-    `${side} ${timeframe === 'daily' ? '' : `${timeframe} `}${filterWords({ ...entry, timeframe }).join(' ')} at ${fill}`,
+    `${timeframe === 'daily' ? side : `${side} ${timeframe}`} ${conditions} at ${fill}`,
     entry.after === null ? '' : `after ${entry.after}`,
     entry.before === null ? '' : `before ${entry.before}`,
     exitsInWords(strategy),

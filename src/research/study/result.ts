@@ -127,7 +127,6 @@ export interface StudyWindow {
     p: number | null
     /** Exact mean of entries in the same tickers and calendar years. p does not compare with it. */
     year_matched: number | null
-    /** Why there are no draws. */
     reason: string | null
   }
   /** The other bands of the field, each with its own events. */

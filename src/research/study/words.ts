@@ -134,8 +134,8 @@ const WINDOW_WARNINGS: readonly WindowWarning[] = [
 
 /** Whether an interval has both ends on one side of 0. */
 function isOffZero(interval: StudyWindow['intervals'][number] | undefined): boolean {
-  const { low = null, high = null } = interval ?? {}
-  return low !== null && high !== null && (low > 0 || high < 0)
+  if (interval === undefined || interval.low === null || interval.high === null) return false
+  return interval.low > 0 || interval.high < 0
 }
 
 /** The warnings that apply to at least one window. @param tickers of the study */

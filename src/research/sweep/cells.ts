@@ -46,7 +46,6 @@ export interface CellResult {
   /** Newey-West t of the difference, and its p. */
   t: number | null
   p: number | null
-  /** Why there is no p. */
   reason: string | null
   /** null without a test. */
   cell: CalendarCell | null

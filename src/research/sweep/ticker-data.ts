@@ -301,16 +301,18 @@ type ConditionQuery = Pick<
 export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
   const bandNames = vocabulary(query, query.fields[field]!)
   const bands = [...bandNames.keys()]
-  const contexts: Condition['context'][] = query.contexts.flatMap((context, contextIndex) =>
+  const contextBands = query.contexts.flatMap((context, contextIndex) =>
     vocabulary(query, context.field).map((_, band) => ({ contextIndex, band })),
   )
+  const contexts = contextBands.length === 0 ? [null] : contextBands
   const entered = bands.filter(band => query.bands?.includes(bandNames[band]!) ?? true)
   const firstOfField = firstGroup(query, field)
   const conditions: Condition[] = []
-  for (const band of entered)
-    for (const prev_band of query.prev_band ? bands.filter(left => left !== band) : [null])
-      for (const context of contexts.length > 0 ? contexts : [null])
-        conditions.push({ field, band, group: firstOfField + band, prev_band, context })
+  for (const band of entered) {
+    const prevBands = query.prev_band ? bands.filter(left => left !== band) : [null]
+    for (const prev_band of prevBands)
+      for (const context of contexts) conditions.push({ field, band, group: firstOfField + band, prev_band, context })
+  }
   return conditions
 }
 
