@@ -126,19 +126,17 @@ function noEventsKnownSentence(
   query: HistoryQuery,
 ): string {
   const { ticker, field, timeframe, bands, context, after, before } = query
-  const what =
-    bands === undefined
-      ? `${ticker}'s ${timeframe} ${field} did not change`
-      : `${ticker} never became ${joinWithOr(bands)}`
-  const contextText = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const within = rangeText(query_range)
+  let noEvent = `${ticker}'s ${timeframe} ${field} did not change`
+  if (bands !== undefined) noEvent = `${ticker} never became ${joinWithOr(bands)}`
+  if (context?.band !== undefined) noEvent += ` while ${context.ticker} was ${context.band}`
+  noEvent += rangeText(query_range)
   const bounds = boundsText(query)
-  if (range === null) return `${what}${contextText}${within}${bounds === '' ? '' : `, ${bounds}`}.`
+  if (range === null) return bounds === '' ? `${noEvent}.` : `${noEvent}, ${bounds}.`
   const from = after === undefined ? range.from : Math.max(range.from, after + 1)
   const to = before === undefined ? range.to : Math.min(range.to, before - 1)
   if (from > to) return noDaySentence(query, range)
   const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
-  return `${what}${contextText}${within} (${datesText({ from, to })})${entered}.`
+  return `${noEvent} (${datesText({ from, to })})${entered}.`
 }
 
 function inRangeWithDates(range: Range): string {

@@ -138,7 +138,6 @@ export type NamedThing = { kind: 'field' } | { kind: 'band'; field: string }
 
 /** Further data for the text of an error; not part of the payload. */
 interface About {
-  /** The kind of thing that the value should have named. */
   thing?: NamedThing
   /** The error of a part of the value. */
   part?: InvalidParameter

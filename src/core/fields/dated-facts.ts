@@ -68,12 +68,12 @@ export type Dealings = ReturnType<typeof sumTrades>
 export function dealingsByBar(days: Int32Array, trades: readonly InsiderTrade[]): (Dealings | null)[] {
   const timeline = new Timeline(trades, trade => trade)
   const byBar = new Array<Dealings | null>(days.length).fill(null)
-  const known = timeline.counts(days)
+  const usable = timeline.counts(days)
   const tooOld = timeline.counts(days, DEFINITIONS.insiders.lookback)
   for (let t = 0; t < days.length; t++) {
-    if (known[t] === 0) continue
-    const isUnchanged = t > 0 && known[t] === known[t - 1] && tooOld[t] === tooOld[t - 1]
-    byBar[t] = isUnchanged ? byBar[t - 1]! : sumTrades(timeline.records.slice(tooOld[t], known[t]))
+    if (usable[t] === 0) continue
+    const isUnchanged = t > 0 && usable[t] === usable[t - 1] && tooOld[t] === tooOld[t - 1]
+    byBar[t] = isUnchanged ? byBar[t - 1]! : sumTrades(timeline.records.slice(tooOld[t], usable[t]))
   }
   return byBar
 }

@@ -20,17 +20,17 @@ export const growthZone = factField({
   bands: GROWTH_BANDS,
   summary: 'revenue of four quarters against the four before',
   rule: `revenue of the newest four quarters / that of the four before (which must be positive) - 1; ${cutsInWords(GROWTH_BANDS, growth.cuts)}`,
-  classify: known => zonesByBar(known.growth(), growth.cuts, 1),
-  readings: (known, t) => {
-    const quarters = quarterReadings(known, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
+  classify: company => zonesByBar(company.growth(), growth.cuts, 1),
+  readings: (company, t) => {
+    const quarters = quarterReadings(company, t, 'revenue', [0, 1, 2, 3, 4, 5, 6, 7])
     if (!areKnown(quarters)) return quarters
-    const chain = known.quarters().at(t)
+    const chain = company.quarters().at(t)
     const yearBefore = sumOfYear(chain, 'revenue', 4)
     return [
       ...quarters,
       reading('revenue_ttm', sumOfYear(chain, 'revenue')),
       reading('revenue_ttm_before', yearBefore),
-      reading('growth', known.growth()[t], yearBefore > 0 ? undefined : 'revenue_ttm_before must be above 0'),
+      reading('growth', company.growth()[t], yearBefore > 0 ? undefined : 'revenue_ttm_before must be above 0'),
     ]
   },
 })
@@ -47,8 +47,8 @@ export const revenueGrowthDirection = factField({
   bands: DIRECTIONS,
   summary: 'whether revenue growth quickens',
   rule: `g = revenue of the newest quarter / that of four quarters earlier (positive) - 1; h = the same one quarter before; ${directionInWords(directions.revenue)}`,
-  classify: known => directionOf(known.revenueGrowth(), directions.revenue),
-  readings: (known, t) => directionReadings(known, t, 'revenue', known.revenueGrowth(), 'above 0'),
+  classify: company => directionOf(company.revenueGrowth(), directions.revenue),
+  readings: (company, t) => directionReadings(company, t, 'revenue', company.revenueGrowth(), 'above 0'),
 })
 
 export const epsGrowthDirection = factField({
@@ -57,9 +57,9 @@ export const epsGrowthDirection = factField({
   bands: DIRECTIONS,
   summary: 'whether earnings growth quickens',
   rule: `g = (diluted EPS of the newest quarter - that of four quarters earlier) / the size of the latter (at least ${directions.leastEps}); h = the same one quarter before; ${directionInWords(directions.eps)}`,
-  classify: known => directionOf(known.epsGrowth(), directions.eps),
-  readings: (known, t) =>
-    directionReadings(known, t, 'eps', known.epsGrowth(), `at least ${directions.leastEps} away from 0`),
+  classify: company => directionOf(company.epsGrowth(), directions.eps),
+  readings: (company, t) =>
+    directionReadings(company, t, 'eps', company.epsGrowth(), `at least ${directions.leastEps} away from 0`),
 })
 
 /**
@@ -86,13 +86,13 @@ function directionInWords(step: number): string {
  * @param needs the quarters that a rate can be compared with, for the note of a missing rate: `above 0`
  */
 function directionReadings(
-  known: Fundamentals,
+  company: Fundamentals,
   t: number,
   figure: 'eps' | 'revenue',
   { now, before }: GrowthRates,
   needs: string,
 ): Reading[] {
-  const quarters = quarterReadings(known, t, figure, [0, 4, 1, 5])
+  const quarters = quarterReadings(company, t, figure, [0, 4, 1, 5])
   if (!areKnown(quarters)) return quarters
   const rate = (name: string, value: number, earlier: string): Reading =>
     reading(name, value, Number.isNaN(value) ? `${earlier} must be ${needs}` : undefined)
@@ -109,19 +109,19 @@ export const earningsProximity = factField({
   bands: PROXIMITY,
   summary: 'days until the next earnings report',
   rule: `days from the bar's date to the latest announced report date that has not passed; without one to the fourth latest report + ${proximity.cycle} days, if that is after the latest report and at most ${proximity.maxLate} days past; ${proximity.cuts.map((cut, i) => `≤ ${cut} ${PROXIMITY[i]}`).join(', ')}, else ${PROXIMITY[proximity.cuts.length]}`,
-  classify: known => {
-    const { days } = known.series
-    const next = known.nextReports()
+  classify: company => {
+    const { days } = company.series
+    const next = company.nextReports()
     return codesByBar(days.length, 0, t => {
       const { date } = next[t]!
       return date === null ? UNDEFINED : codeOfDistance(date - days[t]!)
     })
   },
-  readings: (known, t) => {
-    const next = known.nextReports()[t]!
-    const reported = known.earnings().usable[t]!
-    const days = next.date === null ? undefined : next.date - known.series.days[t]!
-    return [reading('reports_known', reported), reading('days_until', days, nextReportNote(known, t))]
+  readings: (company, t) => {
+    const next = company.nextReports()[t]!
+    const reported = company.earnings().usable[t]!
+    const days = next.date === null ? undefined : next.date - company.series.days[t]!
+    return [reading('reports_known', reported), reading('days_until', days, nextReportNote(company, t))]
   },
 })
 
@@ -131,15 +131,15 @@ function codeOfDistance(days: number): number {
 }
 
 /** Where the date of the next report comes from, or why there is none. */
-function nextReportNote(known: Fundamentals, t: number): string {
+function nextReportNote(company: Fundamentals, t: number): string {
   const { reports, cycle, maxLate } = proximity
-  const next = known.nextReports()[t]!
+  const next = company.nextReports()[t]!
   if ('scheduled' in next) {
     const { expected_date, known: announced } = next.scheduled
     return `expected on ${formatDay(expected_date)}, ${sinceWhen(announced, null)}`
   }
   if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
-  const { timeline, usable } = known.earnings()
+  const { timeline, usable } = company.earnings()
   const fourthLatest = timeline.records[usable[t]! - reports]!
   const latest = timeline.records[usable[t]! - 1]!
   const guess = `${cycle} days after the report of ${formatDay(fourthLatest.report_date)}: ${formatDay(next.guess)}`
@@ -157,9 +157,9 @@ export const earningsSurprise = factField({
   bands: ['big_miss', 'missed', 'met', 'beat', 'big_beat'],
   summary: 'the last report against the estimate',
   rule: `s = (actual EPS - estimate) / the larger of |estimate| and ${surprise.leastEstimate}, of the latest report, at most ${surprise.maxAge} days old; ≥ ${surprise.big} big_beat, ≥ ${surprise.met} beat, ≤ -${surprise.big} big_miss, ≤ -${surprise.met} missed, else met`,
-  classify: known => {
-    const { days } = known.series
-    const { timeline, usable } = known.earnings()
+  classify: company => {
+    const { days } = company.series
+    const { timeline, usable } = company.earnings()
     const codes = timeline.records.map(codeOfReport)
     return codesByBar(days.length, 0, t => {
       const latest = usable[t]! - 1
@@ -168,12 +168,12 @@ export const earningsSurprise = factField({
       return age > surprise.maxAge ? UNDEFINED : codes[latest]!
     })
   },
-  readings: (known, t) => {
-    const { timeline, usable } = known.earnings()
+  readings: (company, t) => {
+    const { timeline, usable } = company.earnings()
     const report = timeline.records[usable[t]! - 1]
     if (report === undefined) return [reading('report_age', undefined, 'no earnings report is known yet')]
     const reportText = `report of ${formatDay(report.report_date)}`
-    const age = known.series.days[t]! - report.report_date
+    const age = company.series.days[t]! - report.report_date
     if (age > surprise.maxAge) {
       const note = `the latest, the ${reportText}, is ${age} days old: over ${surprise.maxAge}`
       return [reading('report_age', undefined, note)]

@@ -105,8 +105,8 @@ export function factField(
     needs?: 'sector'
     /** Default none. */
     warmUp?: Field['warmUp']
-    classify(known: Fundamentals): Uint8Array
-    readings(known: Fundamentals, t: number): Reading[]
+    classify(company: Fundamentals): Uint8Array
+    readings(company: Fundamentals, t: number): Reading[]
   },
 ): Field {
   const noFacts = [reading('facts', undefined, 'none that count are known of this ticker')]

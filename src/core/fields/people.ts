@@ -17,10 +17,10 @@ export const analystConsensus = factField({
   bands: RATINGS,
   summary: 'mean of the analysts’ ratings',
   rule: `mean of the latest counts of at least ${ratings.least} analysts, 5 strong buy, 4 buy, 3 hold, 2 sell, 1 strong sell; ${cutsInWords(RATINGS, ratings.cuts)}`,
-  classify: known =>
-    codesOf(known.consensus().now, now => (now === undefined ? UNDEFINED : zoneOf(now.mean, ratings.cuts))),
-  readings: (known, t) => {
-    const now = known.consensus().now[t]
+  classify: company =>
+    codesOf(company.consensus().now, now => (now === undefined ? UNDEFINED : zoneOf(now.mean, ratings.cuts))),
+  readings: (company, t) => {
+    const now = company.consensus().now[t]
     const mean = consensusReading('consensus_mean', now, 'yet')
     if (now === undefined) return [mean]
     return [...RATINGS.toReversed().map(opinion => reading(opinion, now.counts[opinion], 'analysts')), mean]
@@ -33,20 +33,20 @@ export const analystConsensusDirection = factField({
   bands: ['downgrading', 'stable', 'upgrading'],
   summary: `the ratings against those of ${ratings.lookback} days before`,
   rule: `mean of the latest counts of at least ${ratings.least} analysts (as in analyst_consensus) minus the one in force ${ratings.lookback} days earlier; ≥ ${ratings.change} upgrading, ≤ -${ratings.change} downgrading, else stable`,
-  classify: known => {
-    const { now, before } = known.consensus()
+  classify: company => {
+    const { now, before } = company.consensus()
     return codesByBar(now.length, 0, t => {
       const mean = now[t]?.mean
       const earlier = before[t]?.mean
       return mean === undefined || earlier === undefined ? UNDEFINED : zoneBothWays(mean - earlier, [ratings.change])
     })
   },
-  readings: (known, t) => {
-    const now = known.consensus().now[t]
-    const before = known.consensus().before[t]
+  readings: (company, t) => {
+    const now = company.consensus().now[t]
+    const before = company.consensus().before[t]
     const parts = [
       consensusReading('consensus_mean', now, 'yet'),
-      consensusReading('consensus_mean_before', before, `by ${formatDay(known.series.days[t]! - ratings.lookback)}`),
+      consensusReading('consensus_mean_before', before, `by ${formatDay(company.series.days[t]! - ratings.lookback)}`),
     ]
     return areKnown(parts) ? [...parts, reading('change', now!.mean - before!.mean)] : parts
   },
@@ -77,14 +77,14 @@ export const insiderActivityZone = factField({
   bands: ACTIVITY,
   summary: 'value of insiders’ purchases against their sales',
   rule: `r = (bought - sold) / (bought + sold), the money of insiders' trades in the last ${insiders.lookback} days, unknown money 0, undefined when both are 0; no trade: no_activity; |r| ≥ ${heavy} with at least ${insiders.leastHeavy} net buyers (net sellers): heavy_buying (heavy_selling); otherwise |r| ≥ ${moderate}: moderate_buying (moderate_selling); else neutral; from the first trade ever known on`,
-  classify: known =>
-    codesOf(known.dealings(), window => {
+  classify: company =>
+    codesOf(company.dealings(), window => {
       const band = activityOf(window)
       return band === null ? UNDEFINED : ACTIVITY.indexOf(band)
     }),
-  readings: (known, t) => {
-    const window = known.dealings()[t]!
-    const trades = dealingsReading(window, known.series.days[t]!)
+  readings: (company, t) => {
+    const window = company.dealings()[t]!
+    const trades = dealingsReading(window, company.series.days[t]!)
     if (window === null || window.trades === 0) return [trades]
     const ratio = ratioOf(window)
     return [
@@ -123,13 +123,13 @@ export const netDirection = factField({
   bands: ['strong_selling', 'selling', 'neutral', 'buying', 'strong_buying'],
   summary: 'insiders who bought against those who sold',
   rule: `b and s = insiders who in the last ${insiders.lookback} days bought more shares than they sold, and those who sold more; (b - s) / (b + s), 0 without any; ≥ ${strong} strong_buying, ≥ ${mild} buying, ≤ -${strong} strong_selling, ≤ -${mild} selling, else neutral; from the first trade ever known on`,
-  classify: known =>
-    codesOf(known.dealings(), window =>
+  classify: company =>
+    codesOf(company.dealings(), window =>
       window === null ? UNDEFINED : zoneBothWays(directionOf(window), insiders.directionCuts),
     ),
-  readings: (known, t) => {
-    const window = known.dealings()[t]!
-    const trades = dealingsReading(window, known.series.days[t]!)
+  readings: (company, t) => {
+    const window = company.dealings()[t]!
+    const trades = dealingsReading(window, company.series.days[t]!)
     if (window === null) return [trades]
     return [
       trades,

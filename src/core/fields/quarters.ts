@@ -150,9 +150,10 @@ export function revenueGrowth(chain: Chain, from = 0): number {
 /** The change of EPS over four quarters / the size of the earlier EPS; NaN when that is unknown or too small. */
 export function epsGrowth(chain: Chain, from = 0): number {
   const now = chain[from]?.eps ?? Number.NaN
-  const before = Math.abs(chain[from + QUARTERS_A_YEAR]?.eps ?? Number.NaN)
-  if (Number.isNaN(before) || compare(before, DEFINITIONS.directions.leastEps, 1) < 0) return Number.NaN
-  return (now - chain[from + QUARTERS_A_YEAR]!.eps) / before
+  const earlier = chain[from + QUARTERS_A_YEAR]?.eps ?? Number.NaN
+  const size = Math.abs(earlier)
+  if (Number.isNaN(size) || compare(size, DEFINITIONS.directions.leastEps, 1) < 0) return Number.NaN
+  return (now - earlier) / size
 }
 
 /** The change relative to an earlier value; NaN unless that is positive. */
@@ -217,11 +218,11 @@ function lastSplitPerDate(splits: readonly Split[]): Split[] {
 
 /** Whether prices fall by the ratio on the split's day, rather than hardly move: they are then not adjusted for it. */
 function pricesJumpAtSplit(series: Series, { ex_date, ratio }: Split): boolean {
-  const after = series.days.findIndex(day => day >= ex_date)
-  if (after <= 0) return false
+  const t = series.days.findIndex(day => day >= ex_date)
+  if (t <= 0) return false
   const close = tradedClose(series)
-  const jump = Math.log(close[after - 1]! / close[after]!)
-  return Math.abs(jump - Math.log(ratio)) < Math.abs(jump)
+  const fall = Math.log(close[t - 1]! / close[t]!)
+  return Math.abs(fall - Math.log(ratio)) < Math.abs(fall)
 }
 
 /**

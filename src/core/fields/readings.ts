@@ -14,17 +14,17 @@ const FIGURES = { eps: 'eps', revenue: 'revenue', bookValue: 'book_value_ps' } a
  * the reason for its null. @param indices of the quarters, 0 for the newest
  */
 export function quarterReadings(
-  known: Fundamentals,
+  company: Fundamentals,
   t: number,
   figure: keyof typeof FIGURES,
   indices: readonly number[],
 ): Reading[] {
-  const chain = known.quarters().at(t)
+  const chain = company.quarters().at(t)
   const readings: Reading[] = []
   for (const index of indices) {
     const name = `${FIGURES[figure]}_q${index + 1}`
     const quarter = chain[index]
-    if (quarter === undefined) return [...readings, reading(name, undefined, whyNoQuarter(known, t))]
+    if (quarter === undefined) return [...readings, reading(name, undefined, whyNoQuarter(company, t))]
     readings.push(reading(name, quarter[figure], quarterNote(quarter, figure)))
   }
   return readings
@@ -56,13 +56,13 @@ function splitNote(splits: Quarter['splits']): string {
 }
 
 /** Why the chain of quarters ends at a bar. */
-function whyNoQuarter(known: Fundamentals, t: number): string {
-  const newest = known.quarters().newest(t)
+function whyNoQuarter(company: Fundamentals, t: number): string {
+  const newest = company.quarters().newest(t)
   if (newest === null) return 'no quarter is known yet'
   const ended = (report: Report): string => formatDay(report.period_end)
   const { quarter, age } = newest
   if (age > maxAge)
     return `the newest known quarter ended on ${ended(quarter.report)}, ${age} days before: over ${maxAge}`
-  const oldest = known.quarters().at(t).at(-1)!
+  const oldest = company.quarters().at(t).at(-1)!
   return `none is known that ended ${leastGap} to ${mostGap} days before ${ended(oldest.report)}`
 }

@@ -41,24 +41,24 @@ export const valuationZone = factField({
   summary: 'how dear the stock is, all measures together',
   rule: `${YIELD_IN_WORDS}; mean of the percentiles that exist of: -E in its own history (needed), -E among itself and at least ${peers.least} peers of its sector, -(book value a share / close) in its own history; plus ${POINTS_IN_WORDS} by growth_zone; clipped to 0..100; ${cutsInWords(BANDS, valuation.cuts)}`,
   warmUp: afterHistory,
-  classify: known => zonesByBar(valuationScores(known), valuation.cuts, 1),
-  readings: (known, t) => {
-    const inputs = yieldReadings(known, t)
+  classify: company => zonesByBar(valuationScores(company), valuation.cuts, 1),
+  readings: (company, t) => {
+    const inputs = yieldReadings(company, t)
     if (!areKnown(inputs)) return inputs
-    const history = historyReading('history_pct', known.yieldRanks(), known.series, t)
+    const history = historyReading('history_pct', company.yieldRanks(), company.series, t)
     if (history.value === null) return [...inputs, history]
     // Measures that are null are left out of the mean, except for the history.
-    const measures = [history, sectorReading(known, t), ...bookReadings(known, t)]
-    return [...inputs, ...measures, growthReading(known, t), reading('score', valuationScores(known)[t])]
+    const measures = [history, sectorReading(company, t), ...bookReadings(company, t)]
+    return [...inputs, ...measures, growthReading(company, t), reading('score', valuationScores(company)[t])]
   },
 })
 
 /** The score that sets the zone, 0..100 on every bar; NaN where undefined. */
-function valuationScores(known: Fundamentals): Float64Array {
-  const yieldRanks = known.yieldRanks()
-  const growth = known.growth()
+function valuationScores(company: Fundamentals): Float64Array {
+  const yieldRanks = company.yieldRanks()
+  const growth = company.growth()
   const scores = columnWithNaN(growth.length)
-  const optionalRanks = [known.peers().ranks, known.bookRanks()]
+  const optionalRanks = [company.peers().ranks, company.bookRanks()]
   for (let t = 0; t < scores.length; t++) {
     if (yieldRanks.rank[t]! < 0) continue
     let sum = percentile(yieldRanks.rank[t]!, yieldRanks.size[t]!)
@@ -79,20 +79,20 @@ function growthPoints(rate: number): number {
   return Number.isNaN(rate) ? 0 : valuation.growth[zoneOf(rate, growth.cuts)]!
 }
 
-function sectorReading(known: Fundamentals, t: number): Reading {
-  const { count, ranks } = known.peers()
-  const reason = known.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
+function sectorReading(company: Fundamentals, t: number): Reading {
+  const { count, ranks } = company.peers()
+  const reason = company.hasSector ? `${count[t]} peers, at least ${peers.least} are needed` : 'it has no sector'
   const note = ranks.rank[t]! < 0 ? `left out: ${reason}` : `among itself and ${count[t]} peers`
   return reading('sector_pct', percentile(ranks.rank[t]!, ranks.size[t]!), note)
 }
 
-function bookReadings(known: Fundamentals, t: number): Reading[] {
-  const book = quarterReadings(known, t, 'bookValue', [0])
-  return areKnown(book) ? [...book, historyReading('book_pct', known.bookRanks(), known.series, t)] : book
+function bookReadings(company: Fundamentals, t: number): Reading[] {
+  const book = quarterReadings(company, t, 'bookValue', [0])
+  return areKnown(book) ? [...book, historyReading('book_pct', company.bookRanks(), company.series, t)] : book
 }
 
-function growthReading(known: Fundamentals, t: number): Reading {
-  const rate = known.growth()[t]!
+function growthReading(company: Fundamentals, t: number): Reading {
+  const rate = company.growth()[t]!
   const zone = Number.isNaN(rate) ? 'undefined' : GROWTH_BANDS[zoneOf(rate, growth.cuts)]
   return reading('growth_points', growthPoints(rate), `growth_zone is ${zone}`)
 }
@@ -104,10 +104,10 @@ export const peVsHistorical = factField({
   summary: 'earnings yield against its own history',
   rule: `${YIELD_IN_WORDS}; rolling percentile of -E: ${cutsInWords(BANDS, valuation.historicalCuts)}`,
   warmUp: afterHistory,
-  classify: known => rankZones(known.yieldRanks(), valuation.historicalCuts),
-  readings: (known, t) => {
-    const parts = yieldReadings(known, t)
-    return areKnown(parts) ? [...parts, historyReading('history_pct', known.yieldRanks(), known.series, t)] : parts
+  classify: company => rankZones(company.yieldRanks(), valuation.historicalCuts),
+  readings: (company, t) => {
+    const parts = yieldReadings(company, t)
+    return areKnown(parts) ? [...parts, historyReading('history_pct', company.yieldRanks(), company.series, t)] : parts
   },
 })
 
@@ -122,18 +122,18 @@ export const peVsSector = factField({
   bands: BANDS,
   summary: 'earnings yield against the sector',
   rule: `${YIELD_IN_WORDS}; m = median E of at least ${peers.least} other tickers of the sector, each at its last bar of the past ${peers.maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(BANDS, peerCuts)}`,
-  classify: known => {
-    const yields = known.yield()
-    const { median } = known.peers()
+  classify: company => {
+    const yields = company.yield()
+    const { median } = company.peers()
     return codesByBar(yields.length, 0, t => codeOfYield(yields[t]!, median[t]!))
   },
-  readings: (known, t) => {
-    const readings = yieldReadings(known, t)
+  readings: (company, t) => {
+    const readings = yieldReadings(company, t)
     if (!areKnown(readings)) return readings
-    const count = known.peers().count[t]!
-    const median = known.peers().median[t]!
-    const ownYield = known.yield()[t]!
-    const reason = known.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
+    const count = company.peers().count[t]!
+    const median = company.peers().median[t]!
+    const ownYield = company.yield()[t]!
+    const reason = company.hasSector ? `of ${count} peers, at least ${peers.least} are needed` : 'it has no sector'
     readings.push(reading('peers', count))
     readings.push(reading('peers_median', median, Number.isNaN(median) ? reason : undefined))
     if (median <= 0) readings.push(reading('median_to_own', undefined, 'peers_median must be above 0'))
@@ -149,11 +149,11 @@ function codeOfYield(ownYield: number, median: number): number {
 }
 
 /** The close and earnings of a yield, and the yield; the list ends at a missing value. */
-function yieldReadings(known: Fundamentals, t: number): Reading[] {
-  const parts = [closeReading(known.series, t), ...quarterReadings(known, t, 'eps', [0, 1, 2, 3])]
+function yieldReadings(company: Fundamentals, t: number): Reading[] {
+  const parts = [closeReading(company.series, t), ...quarterReadings(company, t, 'eps', [0, 1, 2, 3])]
   if (!areKnown(parts)) return parts
-  const earnings = reading('eps_ttm', sumOfYear(known.quarters().at(t), 'eps'), 'a share, of the four quarters')
-  return [...parts, earnings, reading('earnings_yield', known.yield()[t])]
+  const earnings = reading('eps_ttm', sumOfYear(company.quarters().at(t), 'eps'), 'a share, of the four quarters')
+  return [...parts, earnings, reading('earnings_yield', company.yield()[t])]
 }
 
 /** The close that is compared with values a share. */

@@ -48,8 +48,8 @@ const barByBarCall = (columns: readonly string[], value: (x: number, y: number) 
 
 const CALLS = {
   sma: columnCall((x, n) => applyToRuns(x, run => movingAverages(run, n))),
-  ema: columnCall((x, n) => applyToDefined(x, known => ema(known, n))),
-  wilder: columnCall((x, n) => applyToDefined(x, known => wilder(known, n))),
+  ema: columnCall((x, n) => applyToDefined(x, defined => ema(defined, n))),
+  wilder: columnCall((x, n) => applyToDefined(x, defined => wilder(defined, n))),
   rsi: columnCall(
     (x, n) => (x.includes(Number.NaN) ? rsiWithGaps(x, n) : rsi(x, n)),
     n => n,
@@ -61,7 +61,7 @@ const CALLS = {
     lengths: ['fast', 'slow'],
     warmUp: (fast, slow) => Math.max(fast!, slow!) - 1,
     values: ([x], [fast, slow]) =>
-      applyToDefined(x!, known => byBar(ema(known, fast!), ema(known, slow!), (a, b) => a - b)),
+      applyToDefined(x!, defined => byBar(ema(defined, fast!), ema(defined, slow!), (a, b) => a - b)),
   },
   highest: columnCall((x, n) => applyToRuns(x, run => highest(run, n))),
   lowest: columnCall((x, n) => applyToRuns(x, run => lowest(run, n))),
@@ -130,11 +130,12 @@ function applyToRuns(x: Float64Array, compute: (run: Float64Array) => Float64Arr
 }
 
 /** Computes the defined values as one sequence; undefined values stay undefined. */
-function applyToDefined(x: Float64Array, compute: (known: Float64Array) => Float64Array): Float64Array {
+function applyToDefined(x: Float64Array, compute: (defined: Float64Array) => Float64Array): Float64Array {
   if (!x.includes(Number.NaN)) return compute(x)
-  const known = compute(x.filter(value => !Number.isNaN(value)))
+  const computed = compute(x.filter(value => !Number.isNaN(value)))
   const values = columnWithNaN(x.length)
-  for (let t = 0, i = 0; t < x.length; t++) if (!Number.isNaN(x[t]!)) values[t] = known[i++]!
+  let next = 0
+  for (let t = 0; t < x.length; t++) if (!Number.isNaN(x[t]!)) values[t] = computed[next++]!
   return values
 }
 
@@ -153,9 +154,9 @@ function movingAverages(run: Float64Array, n: number): Float64Array {
 /** Relative strength index with missing changes: the known changes are smoothed in sequence. */
 function rsiWithGaps(x: Float64Array, n: number): Float64Array {
   const changes = byBar(x, laggedValues(x, 1), (now, before) => now - before)
-  return applyToDefined(changes, known => {
-    const gains = known.map(change => Math.max(change, 0))
-    const losses = known.map(change => Math.max(-change, 0))
+  return applyToDefined(changes, defined => {
+    const gains = defined.map(change => Math.max(change, 0))
+    const losses = defined.map(change => Math.max(-change, 0))
     const strength = (gain: number, loss: number): number => (gain + loss === 0 ? 50 : (100 * gain) / (gain + loss))
     return byBar(wilder(gains, n), wilder(losses, n), strength)
   })

@@ -91,7 +91,8 @@ const SUNDAY = 6
 /** The day that is `weekdays` weekdays (Monday to Friday) later. */
 export function weekdaysAfter(day: Day, weekdays: number): Day {
   let later = day
-  for (let left = weekdays; left > 0; ) if (weekdayOf(++later) < 5) left--
+  let remaining = weekdays
+  while (remaining > 0) if (!isWeekend(++later)) remaining--
   return later
 }
 

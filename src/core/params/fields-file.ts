@@ -247,13 +247,13 @@ class FieldsReader {
       }
     }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
-    const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
+    const fields = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
     return {
       name,
       bands,
       hash: hashOf({ when, under: hashesOfUsedFields }),
       summary: `your own: ${when.map(([band, text]) => `${band} where ${text ?? OTHERWISE}`).join('; ')}`,
-      ...ruleProperties(rules, known),
+      ...ruleProperties(rules, fields),
     }
   }
 

@@ -195,18 +195,18 @@ const MAX_PAIR_NUMBER = 1_000_000
 /** The numbers of a text such as `train=756,anchored` by name; a word is 1. Throws InvalidParameter for a wrong name. */
 function readPairs(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
   const offence = { param, value, allowed: usage }
-  const found: Record<string, number> = {}
+  const numbers: Record<string, number> = {}
   for (const item of value.split(',')) {
     const [key = '', text, secondText] = item.split('=')
     const isWord = words.includes(key)
     const isKnown = isWord ? text === undefined : Object.hasOwn(least, key)
-    if (!isKnown || secondText !== undefined || found[key] !== undefined) throw invalid('not_allowed', offence)
-    found[key] = isWord ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
+    if (!isKnown || secondText !== undefined || numbers[key] !== undefined) throw invalid('not_allowed', offence)
+    numbers[key] = isWord ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
   }
-  const missing = needed.filter(key => found[key] === undefined)
+  const missing = needed.filter(key => numbers[key] === undefined)
   if (missing.length > 0)
     throw new InvalidParameter(`${param} lacks ${missing.join(' and ')}: it is ${usage}.`, offence)
-  return found
+  return numbers
 }
 
 /** An object of pairs as its text: true is a word, and false or undefined is left out. Other values become text. */

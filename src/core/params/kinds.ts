@@ -92,9 +92,9 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
     const field = fieldOf(param, scope)
     if (field === undefined) return list.map(String)
     // YAML has true and false as the bands of a condition.
-    const text = (band: unknown): string => (typeof band === 'boolean' ? String(band) : textOf(param, band))
-    const chosen = list.map(band => bandValue(param, text(band), field))
-    return field.bands.filter(band => chosen.includes(band))
+    const bandText = (band: unknown): string => (typeof band === 'boolean' ? String(band) : textOf(param, band))
+    const bands = list.map(band => bandValue(param, bandText(band), field))
+    return field.bands.filter(band => bands.includes(band))
   },
 }
 

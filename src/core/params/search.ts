@@ -164,10 +164,10 @@ export type SearchParams = ParamsOf<typeof SEARCH>
 export function parseSearch(params: object): SearchQuery {
   const { filters = [], fields, sort_by: sort, sort_direction, ...read } = readParams(SEARCH, params)
   const order = sort_direction ?? (sort === undefined ? 'asc' : 'desc')
-  const all = fields?.includes('*') ?? false
-  const query: SearchQuery = { ...read, filters, order, all }
+  const allColumns = fields?.includes('*') ?? false
+  const query: SearchQuery = { ...read, filters, order, all: allColumns }
   if (sort !== undefined) query.sort = sort
-  if (fields === undefined || all) return query
+  if (fields === undefined || allColumns) return query
   const names = new Set(['ticker', ...fields])
   return { ...query, columns: Array.from(names, name => columnOf('fields', name)) }
 }

@@ -237,10 +237,10 @@ export interface LocatedDocument {
 
 /** Reads YAML 1.2, which includes JSON. Throws BadData at file:line:column for other text. */
 export function readYaml(text: string, file: string): LocatedDocument {
-  const beyond = exceededBound(text)
-  if (beyond !== null) {
-    const before = text.slice(0, beyond.offset).split('\n')
-    throw new BadData({ file, line: before.length, column: before.at(-1)!.length + 1 }, beyond.what)
+  const excess = exceededBound(text)
+  if (excess !== null) {
+    const linesBefore = text.slice(0, excess.offset).split('\n')
+    throw new BadData({ file, line: linesBefore.length, column: linesBefore.at(-1)!.length + 1 }, excess.what)
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines })

@@ -51,8 +51,8 @@ export function bandsValue(
   fields: readonly Pick<AnyField, 'name' | 'bands'>[],
 ): string[] {
   if (fields.length === 1) return bands.map(band => bandValue(param, band, fields[0]!))
-  const words = [...new Set(fields.flatMap(field => field.bands))]
-  return bands.map(band => wordValue(param, band, words))
+  const bandsOfFields = [...new Set(fields.flatMap(field => field.bands))]
+  return bands.map(band => wordValue(param, band, bandsOfFields))
 }
 
 export function timeframeValue(param: string, text: string): Timeframe {
