@@ -43,10 +43,9 @@ const LONG_HEAD_BYTES = 1 << 21
 const MIN_HEAD_LINES = 20
 
 /**
- * The content of one file, recognised by its text: daily bars as clean columns, or dated facts as records. A file that
- * throws leaves nothing. Throws BadData with `file:line:column` for a bad row (the first one) unless `skipBadRows`, and
- * with a sentence for other content. Throws InvalidParameter for invalid options; NotFound or StorageError for an
- * unreadable file.
+ * The content of one file, recognised by its text: daily bars as clean columns, or dated facts as records. Throws
+ * BadData with `file:line:column` for the first bad row unless `skipBadRows`, and without a line for other content.
+ * Throws InvalidParameter for invalid options; NotFound or StorageError for an unreadable file.
  */
 export async function readFile(input: Input, options: ReadOptions = {}): Promise<ReadResult | FactsResult> {
   refuseFutureKnownDay(options)
@@ -261,15 +260,15 @@ async function planTable(table: TextTable, layout: Layout) {
   const { dialect, options } = table
   const { columns, parallelTickers } = layout
   const tickerHint = parseTickerOption(options.ticker)
-  const [first, second] = parallelTickers
-  if (tickerHint !== null && first !== undefined && second !== undefined)
-    throw severalTickersError(table.top, options.ticker!, first.ticker, second.ticker)
-  const columnsByTicker = first === undefined ? [columns] : parallelTickers.map(ticker => ticker.columns)
+  const [firstParallel, secondParallel] = parallelTickers
+  if (tickerHint !== null && firstParallel !== undefined && secondParallel !== undefined)
+    throw severalTickersError(table.top, options.ticker!, firstParallel.ticker, secondParallel.ticker)
+  const columnsByTicker = firstParallel === undefined ? [columns] : parallelTickers.map(ticker => ticker.columns)
   const isAdjusted = columnsByTicker.every(({ adj_close }) => adj_close !== undefined)
   const indexesOf = (...roles: Role[]) => columnsByTicker.flatMap(ofRole => roles.flatMap(role => ofRole[role] ?? []))
   const dates = await table.dateReader({ name: 'date', index: columns.date! })
   const remarks: Words[] = []
-  let ticker = tickerHint ?? first?.ticker ?? null
+  let ticker = tickerHint ?? firstParallel?.ticker ?? null
   if (tickerHint === null && columns.ticker !== undefined) refuseInvalidTickerColumn(table, columns.ticker)
   else if (ticker === null) ticker = tickerOfAllRows(table, layout, remarks)
   const firstDate = dialect.samples[0]![columns.date!] ?? ''

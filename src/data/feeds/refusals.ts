@@ -222,7 +222,7 @@ const MAX_PLACES_SHOWN = 3
 export class Remarks {
   readonly #remarks = new Map<string, Remark>()
 
-  /** @param first the position (`file:line`) or value, if there is one */
+  /** Adds a remark, or counts an equal one. @param first the position (`file:line`) or value, if there is one */
   add(what: Words, first?: string): void {
     const text = wordsAsText(what)
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }

@@ -47,6 +47,7 @@ export class Spill {
     }
   }
 
+  /** Closes and deletes the temporary file; reading or writing then throws. */
   close(): void {
     this.#isClosed = true
     this.#buffer = null

@@ -95,11 +95,11 @@ export class TextTable {
     const { hints, dialect, file } = this
     if (hints.decimal !== undefined) return hints.decimal
     if (dialect.delimiter === ',' && !dialect.quoted) return '.'
-    const texts = this.#samplesOf(fractionColumns)
-    const volumes = this.#samplesOf(wholeColumns)
-    const sign = guessDecimal(texts, volumes, dialect.delimiter)
-    if (sign !== null) return sign
-    const example = [...texts, ...volumes].find(text => /[.,]/.test(text))!
+    const fractions = this.#samplesOf(fractionColumns)
+    const wholeNumbers = this.#samplesOf(wholeColumns)
+    const separator = guessDecimal(fractions, wholeNumbers, dialect.delimiter)
+    if (separator !== null) return separator
+    const example = [...fractions, ...wholeNumbers].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
     throw new BadData({ file }, sentence`${quoted(example)} can be a decimal or thousands; give ${signs}`, {
       remedy: remedy('import', [file], { decimal: ',' }, true),

@@ -379,9 +379,9 @@ export async function hasSameData(store: Store, ticker: string, name: string): P
 /** A ticker with changed bars and its facts, which give its asset class and sector. Only facts that count are kept. */
 function tickerData(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
   const security = securityOf(sheets)
-  const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
+  const entryNow = security === null ? entry : { ...entry, assetClass: security.asset_class }
   const facts = countedFacts(sheets)
-  return { entry: now, daily, facts, sector: facts === null ? null : sectorKey(security) }
+  return { entry: entryNow, daily, facts, sector: facts === null ? null : sectorKey(security) }
 }
 
 /** The events of each ticker that were pulled from a server, as text; tickers without any are absent. */

@@ -251,8 +251,8 @@ function replaceRows(stored: readonly Row[], incoming: readonly Row[]): readonly
 function appendRows(stored: readonly Row[], incoming: readonly Row[]): readonly Row[] {
   const unmatched = [...stored]
   const newest = incoming.map(row => {
-    const equal = unmatched.findIndex(({ record }) => sameRecord(record, row.record))
-    return equal < 0 ? row : unmatched.splice(equal, 1)[0]!
+    const equalIndex = unmatched.findIndex(({ record }) => sameRecord(record, row.record))
+    return equalIndex < 0 ? row : unmatched.splice(equalIndex, 1)[0]!
   })
   return [...unmatched, ...newest]
 }

@@ -210,8 +210,8 @@ function shortestPair(origins: readonly Origin[]): number | null {
 }
 
 /**
- * Joins two neighbouring origins into one, of the first and the last of their imports by time. The import of older bars
- * may be the later one, as a correction is.
+ * Joins two neighbouring origins into one, with the last of their imports by time, and the first as `begun`. The import
+ * of older bars may be the later one, as a correction is.
  */
 function joinOrigins(older: Origin, newer: Origin): Origin {
   const imports = [older.begun ?? older, older, newer.begun ?? newer, newer].map(importStamp)

@@ -48,13 +48,10 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   throw new BadData(place, missingColumnsText(header, nearest, known))
 }
 
-/** Optional columns that a header seems to misspell, with the misspelt word. */
-export function misspeltColumns(
-  names: readonly string[],
-  reads: readonly string[],
-): { word: string; column: string }[] {
+/** The missing columns that a header seems to misspell, with the misspelt word. @param wanted columns of a layout */
+export function misspeltColumns(names: readonly string[], wanted: readonly string[]) {
   const header = new Header(names)
-  return reads
+  return wanted
     .filter(column => !header.has(column))
     .flatMap(column => header.misspellingsOf(column).map(word => ({ word, column })))
 }

@@ -22,7 +22,10 @@ class ShareBasis {
       for (const split of this.#splits) cutOff(split, spanWithoutSplit)
   }
 
-  /** Adds a split, or narrows a known one: overlapping spans with the same ratio are the same split, in the overlap. */
+  /**
+   * Adds a split, or narrows a known one: overlapping spans with the same ratio are the same split, in the overlap. A
+   * ratio that is the product of overlapping known splits adds nothing.
+   */
   #addSplit(newSplit: Split): void {
     const overlapping = this.#splits.filter(split => spansOverlap(split, newSplit))
     const sameSplit = overlapping.find(split => isCloseRatio(split.ratio, newSplit.ratio))

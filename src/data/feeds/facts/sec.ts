@@ -129,7 +129,7 @@ function statedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day, filed
  * three quarters. Null where they are not known, or not of one kind: before and after a restatement or a split.
  */
 function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): KnownFigure | null {
-  // Filings change the name of a figure from one year to the next; the same name on both sides is surer.
+  // Filings change a figure's name between years. One name on both sides is surer, so single names are tried first.
   const nameLists = FIGURES[figure].concepts.map(concept => ledger.interchangeableNames(figure, concept))
   for (const names of [...nameLists.map(([concept]) => [concept!]), ...nameLists]) {
     const year = findPart(ledger, names.slice(0, 1), 'year', end)
