@@ -136,7 +136,7 @@ export async function readPullState(
   const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
   const newest = stored.kept[0]
-  // With `replace`, an unfinished pull of another run begins again.
+  // With `replace`, an unfinished pull of another run, whose pages are `coming`, begins again.
   const keepsComing = !replace || isOfRun(stored.coming[0] ?? newest)
   const series = keepsComing ? stored : { ...stored, coming: [] }
   const wasPulled = isOfRun(newest)
@@ -179,7 +179,7 @@ async function refuseOtherSources(pages: PageStore, tickers: readonly string[], 
   throw wrong('ticker', message, { value: first.ticker })
 }
 
-/** The price of the pages that a series still needs; before the first page of a pull only `least` is known. */
+/** The price of the pages that a series still needs; before the first of its `coming` pages only `least` is known. */
 export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
   const kept = joinPages(series.kept)
   const coming = joinPages(series.coming)

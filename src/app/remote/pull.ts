@@ -69,7 +69,7 @@ export async function pull(
   const identity = { url: source.url, asked: requestDigest(request) }
   const run = plan.run ?? { id: randomUUID(), ...identity, started: began.toISOString() }
   await store.pages.setRun(run)
-  const report = await new PullWork({ pages: store.pages, source, request, plan, run, now }, options).run()
+  const report = await new PullWork({ pages: store.pages, source, request, plan, run, now }, options).pullAll()
   if (report.stopped === null) await store.pages.setRun(null)
   return report
 }
@@ -135,7 +135,7 @@ class PullWork {
   }
 
   /** Pulls until everything is there or something stops it. */
-  async run(): Promise<PullReport> {
+  async pullAll(): Promise<PullReport> {
     try {
       // Under a limit, series are finished one by one, so that as many as possible can answer.
       if (this.#options.maxCredits === undefined) await this.#pullFirstPages()

@@ -207,11 +207,11 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   /** Throws InvalidParameter for an as-of day before the day of the pull. */
   #refuseEarlierDay(view: SeriesView): void {
     const { asOf } = this.#options
-    const known = knownDate(view)
-    if (asOf === null || formatDay(asOf) >= known) return
+    const pullDate = knownDate(view)
+    if (asOf === null || formatDay(asOf) >= pullDate) return
     const value = formatDay(asOf)
-    const message = `as_of ${value} is before ${known}, the day of the copy of ${seriesText(view)}: pulled events do not show earlier knowledge.`
-    throw wrong('as_of', message, { value, allowed: `${known} or later` })
+    const message = `as_of ${value} is before ${pullDate}, the day of the copy of ${seriesText(view)}: pulled events do not show earlier knowledge.`
+    throw wrong('as_of', message, { value, allowed: `${pullDate} or later` })
   }
 
   /** The error for a series that was not pulled, which names the pulled series of the ticker. */

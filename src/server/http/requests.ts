@@ -73,7 +73,7 @@ export class Requests {
   handle(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#unanswered++
-    const number = this.#connections.beginAnswer(request.socket)
+    const requestNumber = this.#connections.beginAnswer(request.socket)
     // A request is finished when both its connection and its handler are.
     let isOpen = true
     let isWorking = true
@@ -94,7 +94,7 @@ export class Requests {
     })
     void this.#answer(exchange, handler, always).then(answer => {
       this.#sendAtEndOfTurn(() => {
-        this.#send(answer, exchange, number)
+        this.#send(answer, exchange, requestNumber)
         this.#connections.endAnswer(request.socket, exchange.caller !== null)
       })
       isWorking = false
@@ -137,8 +137,8 @@ export class Requests {
     })
   }
 
-  /** Writes an answer. @param number of the request on its connection, from 1 */
-  #send(answer: OutgoingAnswer, exchange: Exchange, number: number): void {
+  /** Writes an answer. @param requestNumber of the request on its connection, from 1 */
+  #send(answer: OutgoingAnswer, exchange: Exchange, requestNumber: number): void {
     if (exchange.isGone) return
     const { status, headers, body } = answer
     const hasBody = status !== 304 && status !== 204
@@ -151,7 +151,7 @@ export class Requests {
     // Otherwise the rest of an unread body would be read as the next request.
     const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
     const shouldClose = this.#closing || this.#connections.isCrowded
-    if (mustClose || (shouldClose && this.#connections.isLatestRequest(exchange.request.socket, number)))
+    if (mustClose || (shouldClose && this.#connections.isLatestRequest(exchange.request.socket, requestNumber)))
       allHeaders.push('Connection', 'close')
     exchange.response.writeHead(status, allHeaders)
     if (exchange.request.method === 'HEAD' || !hasBody) exchange.response.end()
