@@ -135,8 +135,8 @@ function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: H
 
 /** `12d`, `3w`, or `active` for a band that has not ended. */
 function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
-  const bars = days ?? weeks
-  return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
+  if (days != null) return `${days}d`
+  return weeks == null ? 'active' : `${weeks}w`
 }
 
 /**
@@ -193,7 +193,8 @@ function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatc
   return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []
     const isKnown = matches.some(match => (match[key] ?? null) !== null)
-    return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), value: match => match[key] ?? null }]
+    const keyColumn: Column<OversoldMatch> = { ...heading, value: match => match[key] ?? null }
+    return [isKnown ? keyColumn : { ...keyColumn, on: 'pipe' }]
   })
 }
 

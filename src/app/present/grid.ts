@@ -136,20 +136,21 @@ function answerOf(grid: Grid): string {
     return `All ${numberText(cells.length)} came to the same: ${statisticName(statistic)} ${valueText(statistic, bestCell.value)}. The varied keys change no trade, so there is no best.`
   const tests = validation?.test ?? null
   if (tests !== null) return testedAnswer(grid, tests)
-  const value = `${valueText(statistic, bestCell.value)}${holdingText(grid, best)}`
-  const bestText = `the best of ${numberText(cells.length)} has a ${statisticName(statistic)} of ${value} with ${settingText(grid, bestCell)}`
+  const bestValue = `${valueText(statistic, bestCell.value)}${holdingText(grid, best)}`
+  const bestText = `the best of ${numberText(cells.length)} has a ${statisticName(statistic)} of ${bestValue} with ${settingText(grid, bestCell)}`
   const neighboursText =
     best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
   const deflated = trials.deflated_sharpe
   const deflatedText =
     deflated === null ? (trials.reason ?? 'there is no Sharpe ratio') : `deflated Sharpe ratio ${probability(deflated)}`
   const doubts = [deflatedText, ...doubtTexts(grid, bestCell)].join('; ').replace(/\.$/, '')
-  const overfitting =
+  // A higher probability is among the doubts.
+  const overfittingNote =
     pbo === null || pbo.probability >= LEVEL
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
   const finding = `${title(grid.verdict.word)}: ${bestText}${neighboursText}.`
-  return `${finding}${logSentence(trials.log, trials.log_q)} ${title(doubts)}${overfitting}.`
+  return `${finding}${logSentence(trials.log, trials.log_q)} ${title(doubts)}${overfittingNote}.`
 }
 
 /** ` (holding 1.12)`: the statistic of buy and hold; empty for a statistic of trades. */
@@ -206,7 +207,7 @@ function mapSection(grid: Grid): Section {
   const maps = heatMaps(grid)
   const undrawn = maps.length - MOST_MAPS
   const isForTerminal = maps.length === 1 && !isTested
-  return section({ id: 'map', title: 'Other maps', untitled: true, ...(isForTerminal ? { on: 'terminal' } : {}) }, [
+  const mapsSection = section({ id: 'map', title: 'Other maps', untitled: true }, [
     ...maps.slice(0, MOST_MAPS).flatMap(({ setting, table }, i): Part[] => {
       const on = i === 0 && !isTested ? 'terminal' : undefined
       return compact([setting !== '' && { on, notes: [`With ${setting}:`] }, { on, table }])
@@ -214,6 +215,7 @@ function mapSection(grid: Grid): Section {
     { on: 'terminal', notes: [mapLegend(grid)] },
     undrawn > 0 && { notes: [`${count(undrawn, 'more map')} in --json and --csv.`] },
   ])
+  return isForTerminal ? { ...mapsSection, on: 'terminal' } : mapsSection
 }
 
 type Axis = Grid['axes'][number]

@@ -169,13 +169,16 @@ export async function hashOfInputs(
   adjustments = new Set<Adjustment>(),
 ): Promise<string> {
   const hash = createHash('sha256')
-  const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
+  const addTicker = (prices: MarketBars, states: readonly States[]): void => {
+    hash.update(barBytes(prices))
+    for (const fieldStates of states) hash.update(stateBytes(fieldStates))
+  }
+  const sortedInputs = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
   for (const lag of lags) {
     if (lag > 0) hash.update(`lag ${lag}`)
-    for await (const { prices, states } of source.states({ ...ordered, lag })) {
+    for await (const { prices, states } of source.states({ ...sortedInputs, lag })) {
       adjustments.add(prices.adjustment)
-      hash.update(barBytes(prices))
-      for (const fieldStates of states) hash.update(stateBytes(fieldStates))
+      addTicker(prices, states)
     }
   }
   // A companion that is named twice is read once.
@@ -187,8 +190,8 @@ export async function hashOfInputs(
   )
   for (const [name, query] of [...queriesByName].sort(([a], [b]) => compareTexts(a, b))) {
     const { prices, states } = await firstItem(source.states(query))
-    hash.update(`beside ${name}`).update(barBytes(prices))
-    for (const fieldStates of states) hash.update(stateBytes(fieldStates))
+    hash.update(`beside ${name}`)
+    addTicker(prices, states)
   }
   return hash.digest('hex')
 }

@@ -71,17 +71,10 @@ function fieldsText({ fields }: Sweep): string {
   return fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
 }
 
-function fixedConditions({ when, lag }: Pick<Sweep, 'when' | 'lag'>): string[] {
-  return [...(when === undefined ? [] : [`when ${when}`]), ...lagInWords(lag)]
-}
-
 function headingOf(sweep: Sweep): string[] {
-  const { tickers, timeframe } = sweep
-  return [
-    `${tickersText(tickers)}  ${fieldsText(sweep)}  ${timeframe}`,
-    ...fixedConditions(sweep),
-    ...rangeTexts(sweep),
-  ]
+  const { tickers, timeframe, when, lag } = sweep
+  const subject = `${tickersText(tickers)}  ${fieldsText(sweep)}  ${timeframe}`
+  return compact([subject, when !== undefined && `when ${when}`, ...lagInWords(lag), ...rangeTexts(sweep)])
 }
 
 function noEventsText({ tickers, tried: { cells } }: Sweep): string {

@@ -170,7 +170,9 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
 
 /** `12 (40)`: the median duration in bars, `?` if not known, and the number of periods in the band. */
 function medianText({ median, stays }: Dwell): string {
-  return stays === 0 ? UNKNOWN : `${median === null ? '?' : numberText(median)} (${numberText(stays)})`
+  if (stays === 0) return UNKNOWN
+  const medianBars = median === null ? '?' : numberText(median)
+  return `${medianBars} (${numberText(stays)})`
 }
 
 interface BandTests {

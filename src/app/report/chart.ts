@@ -453,6 +453,7 @@ function stackedRow({ label, note, counts, isBase }: Stacks['rows'][number]): Ht
 export function monthsTable(months: readonly Month[]): Html {
   const years = [...new Set(months.map(({ year }) => year))].sort((a, b) => b - a)
   const returnByMonth = new Map(months.map(({ year, month, return: value }) => [year * 12 + month - 1, value]))
+  const returnsOf = (year: number) => MONTHS.map((_, i) => returnByMonth.get(year * 12 + i))
   // The colours reach their deepest at the size that one month of twenty exceeds.
   const sizes = months.map(({ return: value }) => Math.abs(value ?? 0)).sort((a, b) => a - b)
   const deepestSize = sizes[Math.floor(sizes.length * 0.95)] || 0.01
@@ -461,13 +462,7 @@ export function monthsTable(months: readonly Month[]): Html {
 <caption><span>Return of the equity in each month, in percent; the first and the last may be parts of a month</span></caption>
 <thead><tr><th scope="col">Year</th>${MONTHS.map(name => html`<th scope="col" class="num">${name}</th>`)}<th scope="col" class="num">Year</th></tr></thead>
 <tbody>
-${years.map(year =>
-  yearRow(
-    year,
-    MONTHS.map((_, i) => returnByMonth.get(year * 12 + i)),
-    deepestSize,
-  ),
-)}</tbody></table></div>`
+${years.map(year => yearRow(year, returnsOf(year), deepestSize))}</tbody></table></div>`
 }
 
 /**

@@ -229,9 +229,8 @@ export function count(value: number | null | undefined): string {
 export function price(value: number | null | undefined): string {
   if (!isKnown(value)) return UNKNOWN_SIGN
   const size = Math.abs(value)
-  return size >= 1000
-    ? groupThousands(value.toFixed(size >= 10_000 ? 0 : 1))
-    : value.toFixed(size >= 1 || size === 0 ? 2 : 4)
+  if (size >= 1000) return groupThousands(value.toFixed(size >= 10_000 ? 0 : 1))
+  return value.toFixed(size >= 1 || size === 0 ? 2 : 4)
 }
 
 /** `-0.4 to +2.9%` */

@@ -159,7 +159,8 @@ function listAmongTickers<Value>(
   const tickers = chosenTickers(page)
   if (tickers === null) return html`<p class="quiet" role="status">Looking…</p>`
   if (tickers.length === 0) return html`<p class="quiet" role="status">The list has no tickers.</p>`
-  return rowList(page.answers.query<Value>(slot, { ...params, ...(tickers !== 'all' && { tickers }) }), read)
+  const query = tickers === 'all' ? params : { ...params, tickers }
+  return rowList(page.answers.query<Value>(slot, query), read)
 }
 
 /** The tickers that meet the condition now, among the chosen ones. */

@@ -91,10 +91,10 @@ const EXAMPLES = [5, 20].map(
 
 /** The parameters that fill a form before it is sent: the ticker and the events of the chart. */
 function paramsOfChart({ question: { ticker, field, band, when } }: Page, { name }: Form): Params {
-  const events = field === '' ? { when } : { field, band }
   if (name === 'sweep' || name === 'compare') return { tickers: ticker }
-  if (name === 'backtest') return { tickers: ticker, ...events, hold: '20' }
-  return { tickers: ticker, ...events, ...(name === 'grid' && { vary: 'hold=5,10,20' }) }
+  const params = field === '' ? { tickers: ticker, when } : { tickers: ticker, field, band }
+  if (name === 'backtest') return { ...params, hold: '20' }
+  return name === 'grid' ? { ...params, vary: 'hold=5,10,20' } : params
 }
 
 /** A value as the text of a box; a list is joined by commas. */
