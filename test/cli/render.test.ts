@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { progressDisplay } from '../../src/app/cli/context.js'
 import { drawBars, drawChart, drawLines, sparkline } from '../../src/app/cli/draw/chart.js'
 import { blocksText, fitToWidth, plainTable, type Screen, terminalTable } from '../../src/app/cli/draw/table.js'
-import { flow, UNPAINTED, wrap } from '../../src/app/cli/draw/text.js'
+import { flowPhrases, UNPAINTED, wrap } from '../../src/app/cli/draw/text.js'
 import { csvValue, type Row, writeAnswer } from '../../src/app/cli/formats.js'
-import { write } from '../../src/app/cli/output.js'
+import { writeInFormat } from '../../src/app/cli/output.js'
 import { type ColourFlag, isColoured } from '../../src/app/cli/world.js'
 import { Kept } from '../support/drain.js'
 
@@ -101,10 +101,10 @@ describe('records', () => {
       const out = Object.assign(new Kept(), { terminal: false, columns: () => null })
       const answer = { document, columns: [], rows: [], paragraphs: [] }
       const screenNow = async () => screen(80)
-      await write(answer, { format: 'json', raw: false, out, screen: screenNow })
+      await writeInFormat(answer, { format: 'json', raw: false, out, screen: screenNow })
       expect(out.text).toBe(`${JSON.stringify(document)}\n`)
       const long = { first: document.list, ...document }
-      await write({ ...answer, document: long }, { format: 'json', raw: false, out, screen: screenNow })
+      await writeInFormat({ ...answer, document: long }, { format: 'json', raw: false, out, screen: screenNow })
       expect(out.text).toBe(`${JSON.stringify(document)}\n${JSON.stringify(long)}\n`)
     },
   )
@@ -156,8 +156,8 @@ describe('text', () => {
     expect(wrap('  one two three', 10)).toEqual(['  one two', '  three']))
   test('leaves a word that is too long alone', () =>
     expect(wrap('a bbbbbbbbbb c', 4)).toEqual(['a', 'bbbbbbbbbb', 'c']))
-  test('keeps phrases whole', () => expect(flow(['one two', 'three'], 12)).toEqual(['one two', 'three']))
-  test('puts phrases side by side', () => expect(flow(['one', 'two'], 12)).toEqual(['one   two']))
+  test('keeps phrases whole', () => expect(flowPhrases(['one two', 'three'], 12)).toEqual(['one two', 'three']))
+  test('puts phrases side by side', () => expect(flowPhrases(['one', 'two'], 12)).toEqual(['one   two']))
 })
 
 const CASES: readonly [ColourFlag, Record<string, string>, terminal: boolean, coloured: boolean][] = [

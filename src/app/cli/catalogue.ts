@@ -125,7 +125,7 @@ export interface ParsedCommand {
 }
 
 /** `bands events TICKER [FIELD]` */
-export function usage(entry?: Entry, command?: Command): string {
+export function usageLine(entry?: Entry, command?: Command): string {
   return ['bands', entry?.name ?? 'COMMAND', ...(command?.arguments ?? []).map(([name]) => plainName(name))].join(' ')
 }
 

@@ -119,13 +119,13 @@ export function suggestWatchList(word: string, argv: readonly string[]): Invalid
 /**
  * Suggests a command for `add`, `search`, `find` or `lookup`, which mean one thing before a file, and another before a
  * ticker or a field. Returns the end of the sentence and the line to paste; undefined for other words.
- * @param others the words after it
+ * @param wordsAfter the words after it
  */
-function suggestByNextWord(word: string, others: readonly string[]): [reason: Words, line: Remedy] | undefined {
-  const [next] = others
+function suggestByNextWord(word: string, wordsAfter: readonly string[]): [reason: Words, line: Remedy] | undefined {
+  const [next] = wordsAfter
   if (word === 'add') {
-    if (next === undefined || isFile(next)) return [LOADS_A_FILE, remedy('import', others)]
-    return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...others])]
+    if (next === undefined || isFile(next)) return [LOADS_A_FILE, remedy('import', wordsAfter)]
+    return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...wordsAfter])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
   const fields = next === undefined ? [] : likelyFields(next, BUILT_IN).slice(0, 1)

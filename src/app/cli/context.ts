@@ -12,7 +12,7 @@ import { type Config, hasConfigFile, isRemoteTyped, LOCAL } from './config.js'
 import type { Style } from './draw/described.js'
 import type { Screen } from './draw/table.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
-import { type Answer, type Format, write } from './output.js'
+import { type Answer, type Format, writeInFormat } from './output.js'
 import { isColoured, isUnicode, printableStream, type Signal, type Stream, type World, widthOf } from './world.js'
 
 /** The tools of a command: the answering source, opened on first use, the streams, the terminal, the clock. */
@@ -227,7 +227,7 @@ export class Context {
     this.#hasShown = true
     const { format, config } = this
     const document = this.withUsedDefinitions(answer.document)
-    await write(
+    await writeInFormat(
       // A copy would compute both the rows and the paragraphs, and no format needs both.
       document === answer.document ? answer : { ...answer, document },
       { format, raw: config.csv_raw, out: this.world.out, screen: () => this.screen() },
@@ -341,7 +341,7 @@ export class Context {
   /** Writes notices about the source: the sample, data that end early, used conditions, and a server with its credits. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
-    await this.#noticeEnd()
+    await this.#noticeAsOfAfterData()
     for (const note of this.opened?.bands.sourceNotes ?? []) await this.notice(note)
     if (this.#hasShown && this.format !== 'json')
       for (const [name, condition] of this.#usedConditions) await this.notice(`@${name} is ${condition}`)
@@ -350,7 +350,7 @@ export class Context {
   }
 
   /** Says on stderr if --as-of names a day after the newest bar. */
-  async #noticeEnd(): Promise<void> {
+  async #noticeAsOfAfterData(): Promise<void> {
     const { as_of: asOf } = this.config
     if (asOf === null || this.opened === null) return
     const newest = await this.opened.local.store.newestDay()

@@ -94,11 +94,11 @@ export class SqlSession {
     })
     const names = result.deduplicatedColumnNames()
     const types = result.columnTypes()
-    const { INTEGERS, REALS } = this.#numberTypes()
+    const { integerIds, realIds } = this.#numberTypes()
     const columns = types.map((type, i) => ({
       name: names[i]!,
       type: String(type),
-      isNumber: INTEGERS.has(type.typeId) || REALS.has(type.typeId),
+      isNumber: integerIds.has(type.typeId) || realIds.has(type.typeId),
     }))
     return { columns, blocks: this.#readBlocks(sql, result, names, types) }
   }
@@ -150,21 +150,21 @@ export class SqlSession {
   /** The ids of DuckDB's number types: whole numbers, and all others. */
   #numberTypes() {
     const { DuckDBTypeId: id } = this.#duckDb
-    const INTEGERS = new Set([
+    const integerIds = new Set([
       ...[id.TINYINT, id.SMALLINT, id.INTEGER, id.BIGINT, id.HUGEINT],
       ...[id.UTINYINT, id.USMALLINT, id.UINTEGER, id.UBIGINT, id.UHUGEINT],
     ])
-    return { INTEGERS, REALS: new Set([id.FLOAT, id.DOUBLE, id.DECIMAL]) }
+    return { integerIds, realIds: new Set([id.FLOAT, id.DOUBLE, id.DECIMAL]) }
   }
 
   /** Converts values of DuckDB to JSON: a number that is not finite becomes null, an integer that is not safe a text. */
   #converter(): DuckDBValueConverter<unknown> {
     const { JsonDuckDBValueConverter } = this.#duckDb
-    const { INTEGERS, REALS } = this.#numberTypes()
+    const { integerIds, realIds } = this.#numberTypes()
     const convert: DuckDBValueConverter<unknown> = (value: DuckDBValue, type: DuckDBType) => {
       if (value === null) return null
-      if (REALS.has(type.typeId)) return Number.isFinite(Number(value)) ? Number(value) : null
-      if (INTEGERS.has(type.typeId)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+      if (realIds.has(type.typeId)) return Number.isFinite(Number(value)) ? Number(value) : null
+      if (integerIds.has(type.typeId)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
       return JsonDuckDBValueConverter(value, type, convert as typeof JsonDuckDBValueConverter)
     }
     return convert

@@ -31,7 +31,7 @@ import {
   type Entry,
   type ParsedCommand,
   TOP_WORDS,
-  usage,
+  usageLine,
 } from './catalogue.js'
 import type { Command } from './command.js'
 import {
@@ -73,7 +73,7 @@ type HelpLine = [label: string, text: string]
 const UNFORESEEN_EXIT_CODE = 1
 
 /** Reports an error on stderr, for a person or as one line of JSON, and returns the exit code. */
-export async function report(
+export async function reportError(
   thrown: unknown,
   argv: readonly string[],
   world: World,
@@ -379,13 +379,13 @@ export async function usageError(
     case 'commander.unknownOption':
       return await unknownOptionError(word.split('=')[0]!, parsed, argv)
     case 'commander.missingArgument':
-      return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usage(entry, command) })
+      return wrong(word.toLowerCase(), `${word} is missing.`, { allowed: usageLine(entry, command) })
     case 'commander.optionMissingArgument':
       return missingValueError(word, command)
     case 'commander.excessArguments': {
       const maxArguments = command?.arguments?.length ?? 0
       const countText = ['no arguments', 'one argument'][maxArguments] ?? `${maxArguments} arguments`
-      const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
+      const offence = { param: 'arguments', value: argv.join(' '), allowed: usageLine(entry, command) }
       return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${countText}; there are more words here.`, offence)
     }
     default:
@@ -402,7 +402,7 @@ function missingValueError(flags: string, command: Command | undefined): Invalid
   return wrong(name.slice(2).replaceAll('-', '_'), `${name} needs a value${exampleText}.`)
 }
 
-/** The error for an unknown option: with its new name, the nearest options, or the commands that have it. */
+/** The error for an unknown option. It names the nearest options, otherwise the commands that have the option. */
 async function unknownOptionError(
   typedOption: string,
   { command, entry }: ParsedCommand,
@@ -412,12 +412,8 @@ async function unknownOptionError(
   const plainNames = allowed.map(name => name.slice(2))
   const nearest = suggest(typedOption.replace(/^-+/, ''), plainNames).map(name => `--${name}`)
   // Only commands that choose events have --prev-band.
-  if (
-    entry !== undefined &&
-    plainNames.includes('prev-band') &&
-    LATER_OUTCOME.test(typedOption) &&
-    nearest.length === 0
-  )
+  const wouldLookAhead = plainNames.includes('prev-band') && LATER_OUTCOME.test(typedOption)
+  if (entry !== undefined && wouldLookAhead && nearest.length === 0)
     return wrong(
       'option',
       `${typedOption} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,

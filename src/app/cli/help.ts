@@ -1,6 +1,6 @@
 import { version } from '../../core/built.js'
 import { headingOf, mayRepeat, type OptionSpec } from '../../core/params/row.js'
-import { CATALOGUE, commandsOfGroup, type Entry, GROUPS, plainName, usage } from './catalogue.js'
+import { CATALOGUE, commandsOfGroup, type Entry, GROUPS, plainName, usageLine } from './catalogue.js'
 import type { Command } from './command.js'
 import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
@@ -60,7 +60,7 @@ function helpOf(entry: Entry, command: Command) {
     name: entry.name,
     summary: entry.summary,
     examples: command.examples,
-    usage: `${usage(entry, command)} [options]`,
+    usage: `${usageLine(entry, command)} [options]`,
     arguments: (command.arguments ?? []).map(([name, about]): Item => [name.replace(/[<>[\].]/g, ''), about]),
     notes: command.notes ?? [],
     sections: sectionsOf(command),

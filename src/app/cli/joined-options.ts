@@ -54,19 +54,14 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const kind = { ...partsKind('PARTS', paramsByWord, table, example), repeats: true as const }
   const partHelps = parts.map(spec => {
     const [flags, about] = spec
-    const [, takes = ''] = /<(.*)>/.exec(flags) ?? []
-    return `${`${wordOf(spec)} ${takes}`.trim()}: ${about}`
+    const [, valueName = ''] = /<(.*)>/.exec(flags) ?? []
+    const form = `${wordOf(spec)} ${valueName}`.trim()
+    return `${form}: ${about}`
   })
   const help = `such as "${example}", parted by commas. ${partHelps.join('; ')}`
   const parameter: Parameter = { kind, help, about: help }
-  return [
-    `--${option} <PARTS>`,
-    help,
-    'repeatable',
-    parts.map(headingOf).find(heading => heading !== undefined),
-    [],
-    parameter,
-  ]
+  const heading = parts.map(headingOf).find(heading => heading !== undefined)
+  return [`--${option} <PARTS>`, help, 'repeatable', heading, [], parameter]
 }
 
 /** The typed options, with joined ones replaced by their parameters in camel case. Throws InvalidParameter. */

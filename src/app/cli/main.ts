@@ -96,7 +96,7 @@ function outputFormat(globals: Args, allowed: readonly Format[]): Format | null 
 async function exitCodeOf(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {
   if (error instanceof ClosedPipe) return 0
   if (error instanceof Stopped) return error.signal === 'SIGINT' ? 130 : 143
-  const { report } = await import('./errors.js')
+  const { reportError: report } = await import('./errors.js')
   return report(error, argv, world, context)
 }
 

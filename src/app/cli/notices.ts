@@ -25,12 +25,12 @@ export async function noticeNoEventOfPool(
   answer: PoolAnswer,
 ): Promise<void> {
   const [ticker = '', ...others] = answer.tickers
-  if (others.length > 0) await noticeNoEventOfAny(context, source, query, answer)
+  if (others.length > 0) await noticeNoEventOfSeveral(context, source, query, answer)
   else await noticeNoEvent(context, source, { ...query, ticker })
 }
 
 /** Says on stderr why a question about several tickers has no event to show. */
-export async function noticeNoEventOfAny(
+export async function noticeNoEventOfSeveral(
   context: Context,
   source: Source,
   query: PoolQuery,

@@ -30,10 +30,10 @@ interface Writing {
 }
 
 /** Writes an answer to a stream in one format. @param style how a table is drawn; other formats ignore it */
-export async function write(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
+export async function writeInFormat(answer: Answer, { format, raw, out, screen }: Writing, style: Style = {}) {
   const printableOut = printableStream(out)
   if (format === 'json') {
-    for (const text of out.terminal ? [json(answer.document, { isPretty: true })] : jsonPieces(answer))
+    for (const text of out.terminal ? [jsonText(answer.document, { isPretty: true })] : jsonPieces(answer))
       await printableOut.write(text)
     return
   }
@@ -48,7 +48,7 @@ export async function write(answer: Answer, { format, raw, out, screen }: Writin
 }
 
 /** A document as JSON with a final newline. @param isPretty indents it, for people */
-export function json(document: unknown, { isPretty = false } = {}): string {
+export function jsonText(document: unknown, { isPretty = false } = {}): string {
   return `${JSON.stringify(document, null, isPretty ? 2 : undefined)}\n`
 }
 
@@ -58,7 +58,7 @@ const MAX_PIECE_ITEMS = 5_000
 /** The document of an answer as compact JSON, in pieces: a long list is never in memory as one text. */
 function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    yield json(document)
+    yield jsonText(document)
     return
   }
   // The text that is not yet yielded.

@@ -170,7 +170,7 @@ interface TableExport {
 
 /** The jobs of an export, each with the hash of the data that its files are made from. */
 async function planJobs(local: Local, { table, columns, filter, layout, tickers }: TableExport): Promise<Job[]> {
-  const sourceOf = await sourceHashes(local, columns, filter)
+  const hashSource = await sourceHasher(local, columns, filter)
   const { partition_by, partitions } = layout
   // The file that has the rows of a ticker; null if each year has a file.
   const pathOf = (ticker: string): string | null => {
@@ -181,7 +181,7 @@ async function planJobs(local: Local, { table, columns, filter, layout, tickers 
   }
   const jobs: Job[] = []
   for (const [path, tickersOfFile] of Map.groupBy(tickers, pathOf))
-    jobs.push({ path, tickers: tickersOfFile, source: await sourceOf(tickersOfFile) })
+    jobs.push({ path, tickers: tickersOfFile, source: await hashSource(tickersOfFile) })
   return jobs
 }
 
@@ -194,7 +194,7 @@ function partitionOf(ticker: string, partitions: number): number {
  * Returns a function that hashes everything that the rows of some tickers are made from. A condition and a field of the
  * user's own may read other tickers: then the bars of every ticker count.
  */
-async function sourceHashes(
+async function sourceHasher(
   local: Local,
   columns: readonly ParquetColumn[],
   { tickers: _tickers, ...filter }: ExportFilter,

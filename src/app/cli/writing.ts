@@ -25,19 +25,16 @@ export async function openForPull(context: Context, { wait = false } = {}): Prom
   return closeAndReport(context, await openPuller({ ...context.choice, wait, now: () => context.world.now() }))
 }
 
-/** Closes a writer at the end of the run, and reports a killed import that it has finished. */
-function closeAndReport<Writing extends Pick<Puller, 'close' | 'finished'>>(
-  context: Context,
-  writing: Writing,
-): Writing {
+/** Closes a writer when the run ends, and then says if it finished the work of a killed import. Returns the writer. */
+function closeAndReport<Writer extends Pick<Puller, 'close' | 'finished'>>(context: Context, writer: Writer): Writer {
   const close = async (): Promise<void> => {
-    await writing.close()
-    if (writing.finished === null) return
-    const { tickers, sectors, since } = writing.finished
+    await writer.close()
+    if (writer.finished === null) return
+    const { tickers, sectors, since } = writer.finished
     const from = since === null ? '' : `, waiting since ${since}`
     const what = `${count(tickers, 'ticker')} and ${count(sectors, 'sector')}${from}`
     await context.remark(`finished what a killed import had left: derived the fields of ${what}.`)
   }
   context.closeAtEnd({ close })
-  return writing
+  return writer
 }

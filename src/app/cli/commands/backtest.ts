@@ -89,7 +89,7 @@ const backtestCommand: Command = {
         sentence`${parameter('statistic')} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
       )
     const { strategy, run } = parseBacktest(params, parsing)
-    if (args.flag('print-config')) return printConfig(context, strategy, run, { ofAllTickers: args.flag('all') })
+    if (args.flag('print-config')) return printStrategyFile(context, strategy, run, { ofAllTickers: args.flag('all') })
     const result = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
     await showResult(context, args, describeBacktest(result, [], args.read(EXPLAIN).explain), tradeRecords(result))
     await writeBacktestFiles(context, files, market, result)
@@ -190,7 +190,7 @@ const USAGE =
   'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
 
 /** Prints YAML, or a document with --json. Options of the run that a file cannot hold are noted on stderr. */
-async function printConfig(
+async function printStrategyFile(
   context: Context,
   strategy: Strategy,
   run: RunOptions,

@@ -111,11 +111,11 @@ async function listSettings(context: Context): Promise<void> {
 async function printSetting(context: Context, key: string, words: readonly string[]): Promise<void> {
   if (words.length > 0) throw tooManyWords('get takes one key.', ['set', key, ...words])
   const settings = await settingsOf(context)
-  const shown = settings.find(({ setting }) => setting === key)
+  const row = settings.find(({ setting }) => setting === key)
   const names = settings.map(({ setting }) => setting)
-  if (shown === undefined)
+  if (row === undefined)
     throw invalid('not_allowed', { param: 'key', value: key, allowed: names, suggestions: suggest(key, names) })
-  await showSetting(context, shown, shown.value === null ? '' : String(shown.value))
+  await showSetting(context, row, row.value === null ? '' : String(row.value))
 }
 
 /** Shows one setting. @param note the text that people read */
@@ -142,9 +142,9 @@ async function changeSetting(context: Context, key: ConfigKey, text: string | un
   const { saved } = await readConfigFile(env)
   const value = shownValue(saved.values[key])
   const file = configPath(env)
-  const change = value === null ? `${key} is unset` : `${key} is ${value}`
-  const shown = { setting: key, value, origin: saved.positions[key] ?? 'default' }
-  await showSetting(context, shown, `${change} in ${file}`)
+  const changeText = value === null ? `${key} is unset` : `${key} is ${value}`
+  const row = { setting: key, value, origin: saved.positions[key] ?? 'default' }
+  await showSetting(context, row, `${changeText} in ${file}`)
   const usedSource = key in SETTINGS ? context.config.from[key as Setting] : undefined
   if (value !== null && usedSource !== undefined && !usedSource.startsWith(file))
     await context.remark(`${usedSource} says otherwise, and wins.`)

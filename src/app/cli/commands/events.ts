@@ -15,7 +15,7 @@ import {
   poolTarget,
   withoutDefaultLimit,
 } from '../options.js'
-import { json } from '../output.js'
+import { jsonText } from '../output.js'
 import { isPooled } from '../tickers.js'
 
 const eventsCommand: Command = {
@@ -80,7 +80,7 @@ async function showPoolEvents(context: Context, args: Args, { tickers, ...target
     await context.remark(`${lastDateText}${olderText} left out: --limit ${limit} shows more, --csv all.`)
   }
   if (result.total_occurrences > 0) return
-  const { noticeNoEventOfAny } = await import('../notices.js')
+  const { noticeNoEventOfSeveral: noticeNoEventOfAny } = await import('../notices.js')
   await noticeNoEventOfAny(context, source, query, result)
   if (args.flag('fail-empty')) context.exitCode = 3
 }
@@ -88,7 +88,7 @@ async function showPoolEvents(context: Context, args: Args, { tickers, ...target
 /** Writes the page of the specification as JSON. Returns the number of all events that match. */
 async function writeSpecifiedPage(context: Context, query: EventsQuery): Promise<number> {
   const result: EventsPage = await (await context.source()).events(query)
-  await context.out.write(json(context.withUsedDefinitions(result), { isPretty: context.out.terminal }))
+  await context.out.write(jsonText(context.withUsedDefinitions(result), { isPretty: context.out.terminal }))
   return result.total_occurrences
 }
 

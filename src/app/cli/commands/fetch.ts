@@ -62,7 +62,8 @@ const fetchCommand: Command = {
     const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
     const provider = await chooseProvider(context, from, async () => {
       const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
-      return entries.flatMap(entry => (entry && fetchedFrom(entry.source)?.provider) ?? [])
+      const sources = entries.map(entry => (entry ? fetchedFrom(entry.source) : null))
+      return sources.flatMap(source => source?.provider ?? [])
     })
     const vendor = await openVendorFor(context, provider, args)
     const request = { tickers, after, replace: args.flag('replace') }

@@ -194,7 +194,7 @@ interface Imported {
   rejects: string | null
 }
 
-/** Shows the imported and the refused files. */
+/** The answer about imported and refused files. Machines get a row for each ticker or kind of facts, and each refusal. */
 function describeImport(files: readonly Imported[], refused: readonly BadData[]): Described {
   return {
     document: {
@@ -321,11 +321,12 @@ function total(numbers: readonly number[]): number {
 /** Notes about a file: odd bars, or omitted and assumed facts, with their first positions. */
 function noteLines(report: FileReport): string[] {
   if (report.holds === 'facts') return [...remarkLines(report), ...factLines(report)]
-  const warnings = report.warnings.map(({ kind, count: times, first: [first] }) => {
+  const warnings = report.warnings.map(({ kind, count: times, first: firstOddities }) => {
+    const [oddity] = firstOddities
     const timesText = times === 1 ? 'once' : `${numberText(times)} times`
     const warning = `warning: ${kind.replaceAll('_', ' ')} ${timesText}`
-    if (first === undefined) return warning
-    return `${warning}, first at ${first.place}: ${first.ticker} ${first.date} ${textWithOptions(first.detail)}`
+    if (oddity === undefined) return warning
+    return `${warning}, first at ${oddity.place}: ${oddity.ticker} ${oddity.date} ${textWithOptions(oddity.detail)}`
   })
   const lines = [...report.tickers.flatMap(ticker => ticker.note ?? []), ...remarkLines(report), ...warnings]
   if (!report.resumed) return lines
@@ -334,12 +335,12 @@ function noteLines(report: FileReport): string[] {
 
 /** The remarks about a file, each with the number of its occurrences and the first positions. */
 function remarkLines({ file, remarks }: FileReport): string[] {
-  return remarks.map(({ what, count, first }) => {
-    const timesText = count === 1 ? '' : ` (${numberText(count)} times)`
-    const positions = first.map(place =>
+  return remarks.map(({ what, count: times, first: firstPlaces }) => {
+    const timesText = times === 1 ? '' : ` (${numberText(times)} times)`
+    const positions = firstPlaces.map(place =>
       place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place,
     )
-    const more = count > positions.length ? ' …' : ''
+    const more = times > positions.length ? ' …' : ''
     const where = positions.length === 0 ? '' : `; first: ${positions.join(', ')}${more}`
     return `${textWithOptions(what)}${timesText}${where}`
   })

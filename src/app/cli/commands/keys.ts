@@ -66,14 +66,14 @@ const list: Command = {
     const accounts = await accountsFor(context, args)
     const keys = await accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id)
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
-    const shown: Column<(typeof rows)[number]>[] = [
+    const tableColumns: Column<(typeof rows)[number]>[] = [
       ...[column('identity'), column('account'), column('name'), column('state')],
       { title: 'created', kind: 'date', spare: 2, value: row => minuteText(row.created) },
       { title: 'expires', kind: 'date', spare: 1, value: row => minuteText(row.expires) },
       { title: 'last used', kind: 'date', spare: 3, value: row => minuteText(row.last_used) },
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
-    await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, shown, { columns }))
+    await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, tableColumns, { columns }))
     if (rows.length === 0) await context.remark('no key yet; bands keys create ACCOUNT makes one.')
   },
 }

@@ -93,7 +93,7 @@ const pullCommand: Command = {
 /** The most lines of the table, and the most notes below it. */
 const MAX_LISTED = 30
 
-/** Shows the result of a pull. */
+/** The answer about a pull. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
   const reports = report.series.toSorted(compareSeries)
@@ -149,7 +149,7 @@ function seriesRow({ added, refusal, outcome, ...report }: SeriesReport, source:
   }
 }
 
-/** Shows the plan of a pull, without a request. */
+/** The answer about the plan of a pull. */
 function describePlan(plan: PullPlan): Described {
   const { url, series, price } = plan
   const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {

@@ -10,7 +10,7 @@ import { loadFields } from '../config.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
 import { POOL_OPTIONS, TIMEFRAME } from '../options.js'
-import { type Answer, json } from '../output.js'
+import { type Answer, jsonText } from '../output.js'
 import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
 
 /** The reference of fields, names and schemas, for people, programs and shells. */
@@ -146,7 +146,7 @@ function printSchema(context: Context, schema: Schema): Promise<void> {
   const { format } = context
   if (format !== null && format !== 'table' && format !== 'json')
     throw wrong('output', `output "${format}" has no form for a schema; it is JSON.`, { value: format })
-  return context.out.write(json(schema, { isPretty: format !== 'json' || context.out.terminal }))
+  return context.out.write(jsonText(schema, { isPretty: format !== 'json' || context.out.terminal }))
 }
 
 /** The answer that lists the names of schemas; `schema` is null where the name is already that of the schema. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Timeline, TimelineBar } from '../../../data/local/timeline.js'
-import { flow } from './text.js'
+import { flowPhrases } from './text.js'
 
 /** The size of a drawing in characters. No line is longer than `width`. */
 interface Size {
@@ -308,14 +308,14 @@ function bandStrip(codes: readonly (number | null)[], paint: (band: number, text
     const next = code ?? runCode
     if (next !== runCode) endRun()
     runCode = next
-    run += letterOf(next)
+    run += bandLetter(next)
   }
   endRun()
   return text
 }
 
 /** `A` for the first band of the vocabulary; `.` for no band yet (-1). */
-function letterOf(code: number): string {
+function bandLetter(code: number): string {
   return code < 0 ? '.' : String.fromCharCode('A'.charCodeAt(0) + code)
 }
 
@@ -349,15 +349,15 @@ function bandLegend(
   const phrases = [-1, ...bands.keys()].flatMap(code => {
     const barCount = codes.filter(other => other === code).length
     const name = code < 0 ? 'none yet' : bands[code]!
-    return barCount === 0 ? [] : [`${letterOf(code)} ${name} ${barCount}`.slice(0, width)]
+    return barCount === 0 ? [] : [`${bandLetter(code)} ${name} ${barCount}`.slice(0, width)]
   })
   // Colours come after wrapping, because lines have to fit by their visible width.
   const paintPhrase = (phrase: string): string => {
-    const code = bands.findIndex((_, i) => phrase.startsWith(letterOf(i)))
+    const code = bands.findIndex((_, i) => phrase.startsWith(bandLetter(i)))
     return code < 0 ? phrase : paint(code, phrase)
   }
   const gap = ' '.repeat(GAP)
-  return flow(phrases, width, GAP).map(line => line.split(gap).map(paintPhrase).join(gap))
+  return flowPhrases(phrases, width, GAP).map(line => line.split(gap).map(paintPhrase).join(gap))
 }
 
 /** The number of decimals that makes the price labels distinct. A flat line counts as having steps of 1 %. */

@@ -4,7 +4,7 @@
 
 import { printable } from '../../../core/errors.js'
 import type { Heading, Tone } from '../../present/description.js'
-import { flow, linesText, type Paint, wrap } from './text.js'
+import { flowPhrases, linesText, type Paint, wrap } from './text.js'
 
 export interface Column extends Pick<Heading, 'title' | 'spare' | 'wraps'> {
   align?: 'right'
@@ -170,7 +170,7 @@ function legibleBlock(
 async function blockParts(block: Block, screen: Screen): Promise<string[]> {
   const { title = [], table, drawing, notes = [], phrases = [], faint = [] } = block
   const { width, paint } = screen
-  const heading = [...flow(title, width).map(line => paint.strong(line)), ...flow(phrases, width, 2)]
+  const heading = [...flowPhrases(title, width).map(line => paint.strong(line)), ...flowPhrases(phrases, width, 2)]
   const faintLines = faint.flatMap(note => wrap(note, width)).map(line => paint.faint(line))
   const below = [...notes.flatMap(note => wrap(note, width)), ...faintLines]
   const middle =

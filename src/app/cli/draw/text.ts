@@ -45,7 +45,7 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** Lays out phrases side by side while they fit, as lines of at most `width`. Only a phrase that is longer is wrapped. */
-export function flow(phrases: readonly string[], width: number, gap = 3): string[] {
+export function flowPhrases(phrases: readonly string[], width: number, gap = 3): string[] {
   const lines: string[] = []
   for (const phrase of phrases.flatMap(text => (text.length > width ? wrap(text, width) : [text]))) {
     const last = lines.at(-1)
