@@ -14,7 +14,7 @@ import type { EntryRank } from './verdict.js'
 /** The trades of one ticker, which random entry moves to other days. */
 interface MovableTrades {
   /** Calendar index of each trade's signal; NO_DAY if its bar is not in the calendar. */
-  signals: Int32Array
+  dayIndices: Int32Array
   /** The net return of one of these trades if its signal came on another day; NaN if it could not be traded. */
   netAt: (dayIndex: number, trade: number) => number
 }
@@ -67,7 +67,8 @@ export function randomEntryOf(
   const calendar = allowedDays === null ? bandDays : bandDays.filter(day => allowedDays.has(day))
   const movable = closedRuns.flatMap(({ strategy, trades }) => movableTrades(strategy, trades, calendar))
   // A source that only knows events has no band on some bars of signals.
-  if (movable.some(({ signals }) => signals.includes(NO_DAY))) return untested('the band is not known on enough bars')
+  if (movable.some(trades => trades.dayIndices.includes(NO_DAY)))
+    return untested('the band is not known on enough bars')
   const longest = longestTradeBars(allClosed)
   const random = Random.stream(new Random(seed).word(), SHIFT_STREAM)
   const shifts = shiftsOf(calendar.length, longest, { reps: draws, random })
@@ -259,10 +260,10 @@ function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calend
   const members = [...byMember.keys()].sort((a, b) => (a.ticker < b.ticker ? -1 : 1))
   return members.map(member => {
     const indices = indicesIn(calendar, member.bars.days)
-    const barAt = eligibleBarByDay(member, indices, calendar.length)
-    const bars = Int32Array.from(byMember.get(member)!, ({ signal }) => signal).sort()
-    const signals = bars.map(bar => (barAt[indices[bar]!] === bar ? indices[bar]! : NO_DAY))
-    return { signals, netAt: netReturnsByDay(strategy, member, bars, barAt) }
+    const eligibleBarAt = eligibleBarByDay(member, indices, calendar.length)
+    const signalBars = Int32Array.from(byMember.get(member)!, ({ signal }) => signal).sort()
+    const dayIndices = signalBars.map(bar => (eligibleBarAt[indices[bar]!] === bar ? indices[bar]! : NO_DAY))
+    return { dayIndices, netAt: netReturnsByDay(strategy, member, signalBars, eligibleBarAt) }
   })
 }
 
@@ -329,12 +330,12 @@ function shiftTrades(movable: readonly MovableTrades[], days: number, longest: n
   return shift => {
     sums.fill(0)
     counts.fill(0)
-    for (const { signals, netAt } of movable) {
-      for (let i = 0; i < signals.length; i++) {
-        const net = netAt((signals[i]! + shift) % days, i)
+    for (const { dayIndices, netAt } of movable) {
+      for (let i = 0; i < dayIndices.length; i++) {
+        const net = netAt((dayIndices[i]! + shift) % days, i)
         if (Number.isNaN(net)) continue
-        sums[signals[i]!]! += net
-        counts[signals[i]!]! += 1
+        sums[dayIndices[i]!]! += net
+        counts[dayIndices[i]!]! += 1
       }
     }
     return ratioError(sums, counts, longest)

@@ -315,7 +315,6 @@ function lacksManyDays({ prices }: Pick<Member, 'prices'>, calendar: Int32Array)
 /** Number of the deepest falls that are listed. */
 const LISTED_DRAWDOWNS = 5
 
-/** The equity curve of a simulation. */
 export function curveOf({ strategy, equity, exposed, exposure, traded }: Simulation, barsAYear: number): Curve {
   const { portfolio, risk_free: riskFree } = strategy
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, invested: investedShare(exposure), traded }

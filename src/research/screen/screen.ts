@@ -234,7 +234,7 @@ export interface MarkedQuery extends Pick<ChangesQuery, 'fields' | 'when' | 'lag
   lists: readonly string[]
 }
 
-/** The key of a query's marks: its lists and a hash of its filters. Each ticker and timeframe has its own mark. */
+/** The key of a query's marks (the last bars that it reported): its lists, and a hash of its filters. */
 export function marksName({ lists, fields, when, lag = 0 }: MarkedQuery, availableFields: readonly string[]): string {
   const listNames = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
   const queried = [...new Set(fields ?? availableFields)].sort()

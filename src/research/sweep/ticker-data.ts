@@ -24,7 +24,7 @@ export interface Timeline {
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
-/** The timeline of all tickers; it has no days where no bar counts. */
+/** The days of all tickers from the first day with a band on, and each ticker's indices in them. No days without a band. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const { first, last } = rangeOf(
     tickerData.flatMap(data => {

@@ -154,13 +154,14 @@ function foldFigures(
   }
 }
 
-/** Mean return of each path, which takes each group of bars from one fold; null for a path without events. */
+/** Mean return of each path of a CPCV. A path takes each group of bars from one fold; null for one without events. */
 function pathMeans(
   { folds: foldsByPath, groups: groupsByFold }: NonNullable<ValidationPlan['paths']>,
   testSumsByFold: readonly Sums[][],
 ): (number | null)[] {
   return foldsByPath.map(path => {
-    const sumsOfGroups = path.map((fold, group) => testSumsByFold[fold]![groupsByFold[fold]!.indexOf(group)]!)
+    const partOf = (fold: number, group: number): number => groupsByFold[fold]!.indexOf(group)
+    const sumsOfGroups = path.map((fold, group) => testSumsByFold[fold]![partOf(fold, group)]!)
     return meanOf(sumsOfGroups.reduce(addSums, ZERO_SUMS))
   })
 }
