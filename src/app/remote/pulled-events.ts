@@ -257,7 +257,7 @@ function sourceText({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
-/** The view of a series: its stored pages, or during a first pull the pages that have come. */
+/** The view of a series: its stored pages, or the pages of its first pull so far, with all events from `after` to `upTo`. */
 function viewOf(series: StoredPages): SeriesView {
   const partial = series.kept.length === 0
   const pages = joinPages(partial ? series.coming : series.kept)!

@@ -19,7 +19,7 @@ export interface Webhook {
   retries?: number | undefined
 }
 
-/** Parses a webhook's address, the value of `param`. Throws InvalidParameter for a password in it, or a private address. */
+/** Parses a webhook's address, the value of `param`. Throws InvalidParameter if it is invalid, private or has a password. */
 export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
   const url = webUrl(text)
   const allowed = 'an address such as https://example.com/hook'

@@ -32,7 +32,7 @@ function snapshotQuestion(query: SnapshotQuery): Question {
   }
 }
 
-/** The question for statistics of the events of a field: that for the events, with another answer and for fewer tiers. */
+/** The question for statistics of the events of a field; only tiers that see later returns may ask it. */
 function statsQuestion(query: EventsQuery): Question {
   const question = eventsQuestion(`${SUMMARY_PATH} stats`, query)
   return {

@@ -91,7 +91,7 @@ async function changesPage(service: Service, tier: Tier, query: ListQuery): Prom
   const changes: Record<string, WatchlistChange[]> = {}
   const context: WatchlistChangesPage['ticker_context'] = {}
   for (const ticker of knownTickers) {
-    // A first band, `initial`, was not entered by a change.
+    // A first band, `initial`, was not entered by a change; a band of one bar was entered on the newest bar.
     const tickerStates = states.filter(state => state.ticker === ticker && state.initial === false)
     const changeDays = tickerStates.map(({ since }) => since).filter(since => since !== null)
     context[ticker] = { last_changed_date: changeDays.sort().at(-1) ?? null }
