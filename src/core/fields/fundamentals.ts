@@ -148,7 +148,8 @@ export interface SectorView {
 /** The earnings yields of a sector's tickers. Those of one date are sorted once for all tickers. */
 export class Sector {
   readonly #members: readonly Peer[]
-  readonly #snapshots = new Map<number, Float64Array>()
+  /** By date and final day. */
+  readonly #sortedYields = new Map<number, Float64Array>()
 
   constructor(members: readonly SectorMember[]) {
     this.#members = members.flatMap(({ ticker, series, facts }) =>
@@ -161,17 +162,17 @@ export class Sector {
     const viewer = this.#members.find(member => member.ticker === ticker)
     if (viewer === undefined) return { yieldsOfOthers: () => new Float64Array() }
     const { days, known } = viewer.series
-    return { yieldsOfOthers: t => withoutValue(this.#snapshot(days[t]!, known[t]!), viewer.yields[t]!) }
+    return { yieldsOfOthers: t => withoutValue(this.#sortedYieldsOn(days[t]!, known[t]!), viewer.yields[t]!) }
   }
 
-  /** All yields of a date, ascending, from bars that are final by the day `known`. */
-  #snapshot(date: Day, known: Day): Float64Array {
+  /** The known yields of all members on a date, ascending, from bars that are final by the day `known`. */
+  #sortedYieldsOn(date: Day, known: Day): Float64Array {
     // Both are numbers of days, below a million.
     const key = date * 1_000_000 + known
-    let yields = this.#snapshots.get(key)
+    let yields = this.#sortedYields.get(key)
     if (yields === undefined) {
       yields = this.#yieldsOn(date, known).sort()
-      this.#snapshots.set(key, yields)
+      this.#sortedYields.set(key, yields)
     }
     return yields
   }

@@ -70,8 +70,8 @@ export class Quarters {
 const NO_QUARTERS: Chain = []
 
 /**
- * The known chain of quarters at each bar. It changes with a bar on which a report becomes usable or a split begins to
- * count. @param reports each version of each quarter's numbers; the latest usable one counts
+ * The known quarters without a gap, newest first, at each bar. They change on a bar on which a report becomes usable or a
+ * split begins to count. @param reports each version of each quarter's numbers; the latest usable one counts
  */
 function chainsByBar(days: Int32Array, reports: Timeline<Report>, basis: SplitBasis): Chain[] {
   const chains = new Array<Chain>(days.length)
@@ -242,20 +242,20 @@ export class Timeline<Item> {
     this.usable = Int32Array.from(dated, ({ usable }) => usable)
   }
 
-  /** Number of usable records on each of the ascending days, or a number of days before each. */
-  counts(days: Int32Array, before = 0): Int32Array {
+  /** Number of usable records on each of the ascending days, or `daysEarlier` days before each. */
+  counts(days: Int32Array, daysEarlier = 0): Int32Array {
     const counts = new Int32Array(days.length)
     let count = 0
     for (let t = 0; t < days.length; t++) {
-      while (count < this.usable.length && this.usable[count]! <= days[t]! - before) count++
+      while (count < this.usable.length && this.usable[count]! <= days[t]! - daysEarlier) count++
       counts[t] = count
     }
     return counts
   }
 
-  /** The latest usable record on each ascending day, or some days before it; undefined before the first. */
-  latest(days: Int32Array, before = 0): (Item | undefined)[] {
-    const counts = this.counts(days, before)
+  /** The latest usable record on each ascending day, or `daysEarlier` days before it; undefined before the first. */
+  latest(days: Int32Array, daysEarlier = 0): (Item | undefined)[] {
+    const counts = this.counts(days, daysEarlier)
     const latest = new Array<Item | undefined>(days.length)
     for (let t = 0; t < latest.length; t++) latest[t] = this.records[counts[t]! - 1]
     return latest

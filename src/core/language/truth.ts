@@ -133,8 +133,8 @@ class Evaluation {
     }
   }
 
-  /** The truth of `=`, `!=`, `in` or `not in`, on each bar of the query. */
-  #evaluateState({ subject, negated, bands, bars }: StateTest): Uint8Array {
+  /** The truth of `=`, `!=`, `in` or `not in`, on each bar of the query. @param bars how many in a row must meet it */
+  #evaluateState({ subject, negated, bands, bars: barsInARow }: StateTest): Uint8Array {
     const view = this.viewOf(subject)
     const { column } = view
     const truthOfCode = new Uint8Array(256).fill(negated ? TRUE : FALSE)
@@ -143,8 +143,8 @@ class Evaluation {
     const length = view.bars === null ? this.#length : column.codes.length
     const truth = new Uint8Array(length)
     for (let t = 0; t < length; t++) truth[t] = truthOfCode[column.codes[t]!]!
-    const lasting = bars === 1 ? truth : combineOverBars(truth, bars, FALSE)
-    return view.bars === null ? lasting : alignToQuery(view.bars, lasting)
+    const truthOfRow = barsInARow === 1 ? truth : combineOverBars(truth, barsInARow, FALSE)
+    return view.bars === null ? truthOfRow : alignToQuery(view.bars, truthOfRow)
   }
 
   /** The truth of `enters` or `leaves`: whether such a change came with a new bar of the subject. */

@@ -278,7 +278,7 @@ export function packCloses(closes: Float64Array): PackedCloses {
   return { numerators: closes, denominator: 1 }
 }
 
-/** Sets the numerators up to the first close that is not one of them over the denominator. @returns whether all are */
+/** Sets each numerator to its close · `denominator`, rounded. Returns false, at once, if one does not give its close. */
 function setNumerators(numerators: Int32Array, closes: Float64Array, denominator: number): boolean {
   for (let i = 0; i < closes.length; i++) {
     numerators[i] = Math.round(closes[i]! * denominator)

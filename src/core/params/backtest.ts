@@ -126,14 +126,13 @@ function copyDocument(document: Document): Document {
   }
 }
 
-/** The value of a parameter as the key of a strategy file has it. */
+/** The value of a parameter as the key of a strategy file has it; null, for the word `none`, removes a file's value. */
 function valueForKey(
   param: string,
   row: Pick<Parameter, 'kind' | 'none'>,
   written: unknown,
   fields: FieldSet,
 ): unknown {
-  // `none` removes the value of a file.
   if (row.none && written === 'none') return null
   const value = valueForKind(param, row.kind, written, { fields, earlier: {} })
   // The strategy itself uses the first of several holds.

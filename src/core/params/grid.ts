@@ -225,7 +225,7 @@ function readAxes(written: unknown): Axis[] {
 
 const USAGE = 'a key of the strategy and its values, such as hold=5,10,20 or stop=none,2atr'
 
-/** The keys and values as they are written: `KEY=VALUES` texts, or an object. */
+/** The keys and values of `KEY=VALUES` texts, or of an object; null as a value is `none`. */
 function readPairs(written: unknown): [name: string, values: string[]][] {
   if (typeof written === 'string') return readPairs([written])
   if (Array.isArray(written))

@@ -28,7 +28,7 @@ export function partsKind(
   }
 }
 
-/** Reads the text of several parameters. Every refusal quotes the whole text. */
+/** Reads the text of several parameters; `words` has the parameter of each word. Refusals quote the whole text. */
 class PartsReader {
   readonly #words: Readonly<Record<string, string>>
   readonly #table: Table

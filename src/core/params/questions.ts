@@ -268,7 +268,7 @@ export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQue
   return { tickers: names, ...withBandList(joinContext(read), fields) }
 }
 
-/** Parses a search for the newest events of several tickers. @param table as for one of them */
+/** Parses a search for the newest events of several tickers. @param table the parameters of a search for one ticker */
 export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
   const { tickers, ...params } = objectOf('params', written)
   if ('ticker' in params) throw unknownParameterError('ticker', ['tickers'])

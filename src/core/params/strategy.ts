@@ -382,7 +382,7 @@ export function readRunOptions(params: Written): Omit<RunOptions, 'tier'> {
   return run
 }
 
-/** One strategy for each hold. Throws InvalidParameter without a split or walk-forward to choose on. */
+/** A strategy for each hold, a number of bars. Throws InvalidParameter if no split or walk-forward can choose one. */
 export function readCandidates(
   holds: readonly string[],
   { split, walk_forward }: RunOptions,
