@@ -55,7 +55,7 @@ function splitNote(splits: Quarter['splits']): string {
   return `${ratios}: split${splits.length > 1 ? 's' : ''} of ${dates}`
 }
 
-/** Why the chain of quarters ends at a bar. */
+/** Why no more quarters are known at a bar: none at all, too old ones, or a gap before the oldest. */
 function whyNoQuarter(company: Fundamentals, t: number): string {
   const newest = company.quarters().newest(t)
   if (newest === null) return 'no quarter is known yet'

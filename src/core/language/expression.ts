@@ -168,6 +168,7 @@ function printAsPart(expression: Expression, inBrackets: readonly Expression['is
   return inBrackets.includes(expression.is) ? `(${text})` : text
 }
 
+/** The canonical text of a call. An optional last number that equals its default is left out. */
 function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): string {
   const { optional } = callNamed(name)!
   let printedLengths = lengths

@@ -219,7 +219,7 @@ const TYPOS: Readonly<Record<string, string>> = {
   percentile: 'rank',
 }
 
-/** The nearest allowed words, best first: a common typo, the same beginning or end, or a near spelling. */
+/** The nearest allowed words, best first: a common typo, else a near spelling, else the same beginning or part. */
 function nearestAllowed({ kind, text }: Word, allowed: readonly string[]): string[] {
   if (kind === 'end' || text === '') return []
   if (kind === 'quoted' && allowed.includes(text)) return [text]

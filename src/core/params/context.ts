@@ -128,7 +128,6 @@ export function contextForFile<Found extends ShortContextOf & { lag: number }>(
 
 type ShortContextOf = Omit<ShortContext, 'bands'> & { readonly bands: readonly string[] | null }
 
-/** The lag of a strategy's conditions. */
 export const CONDITIONS_LAG = setBy('context_lag', LAGGED_SIGNALS.context_lag)
 
 /** The second ticker of a sweep; each of its bands makes combinations of its own. */

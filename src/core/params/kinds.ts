@@ -26,6 +26,7 @@ import {
 
 /** Kinds of values for event questions; those of studies and backtests are in figures.ts. */
 
+/** A kind whose values are written as text. @param read makes the value of the text */
 function textKind<Value, Written = string>(
   schema: JsonSchema,
   takes: string,

@@ -177,7 +177,6 @@ function readBandsOfEntry(param: string, text: string, scope: Scope): RuleExits[
   }
 }
 
-/** The error for a second rule of the same kind. */
 function secondRuleError(param: string, text: string): InvalidParameter {
   const words = sentence`${{ param }} ${text}: there is one such rule already; join them by or, or by a comma.`
   return wrong(param, words, { value: text })
