@@ -266,7 +266,7 @@ function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: stri
   return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
 }
 
-/** ` (5-95% of 200 draws: -6.1 to +28.5%)`; empty without draws. */
+/** ` (5-95% of 200 draws: -6.1 to +28.5%)`: the return over random choices among equal signals; empty without draws. */
 function drawsText({ draws }: Pick<Backtest, 'draws'> | Pick<Tests, 'draws'>): string {
   if (draws === null) return ''
   const { p05, p95 } = draws.return

@@ -98,6 +98,7 @@ function allDataSections(backtest: Backtest, prices: readonly ChartPrices[]) {
   }
 }
 
+/** The sections of a backtest without test days, whose answer is about all days. */
 function sectionsWithoutTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
   const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
   return [
@@ -110,7 +111,7 @@ function sectionsWithoutTests(backtest: Backtest, prices: readonly ChartPrices[]
   ]
 }
 
-/** The sections of a backtest with tests. Its answer is about the days of the tests; a page folds sections about all days. */
+/** The sections of a backtest with test days. Its answer is about those; a page folds the sections about all days. */
 function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
   const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
   const fold = (section: Section | null): Section | null =>

@@ -271,7 +271,6 @@ function chanceSection({ best, trials, strategies }: Comparison): Section {
   ])
 }
 
-/** Records with one row for each strategy. */
 export function comparisonRecords({ strategies }: Comparison): Records {
   const rows = strategies.map(strategy => ({ name: strategy.name, p: strategy.p, ...statisticsRow(strategy) }))
   return { columns: Object.keys(rows[0] ?? {}), rows }

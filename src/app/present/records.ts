@@ -47,7 +47,6 @@ const WINDOW_COLUMNS = [
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]
 
-/** Records with a row for each event of a study. */
 export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
   const windowColumns = (key: string): string[] => windows.map(({ window }) => `${key}_${window}`)
   return {

@@ -105,6 +105,7 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
 /**
  * The labels of a figure with all bands. The bands of the question share `questionLabel`, such as `oversold or
  * deep_oversold`. It has the position of the first of them; for a question about any band it is the first label.
+ * @param vocabulary all bands of the field, in their order; undefined if they are not known
  */
 function labelsOfBands({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
   const questionLabel = bands === null ? 'any of them' : bands.join(' or ')

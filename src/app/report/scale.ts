@@ -28,7 +28,6 @@ export function valueExtent({ lines, ribbons, bars, marks, y }: Chart): { least:
 /** Points of a line in the data of a page: more than a wide screen shows. */
 const MAX_PAGE_POINTS = 2000
 
-/** A range of values on an axis. */
 export interface Extent {
   from: number
   to: number

@@ -15,7 +15,6 @@ import {
 /** The largest number of rows of a table in the page. */
 export const MOST_ROWS = 250
 
-/** Tones as the style sheet names them. */
 export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
   good: 'gain',
   bad: 'loss',

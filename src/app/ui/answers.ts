@@ -53,7 +53,7 @@ export class Answers {
   }
 
   /** Reads or changes the watch lists and named conditions; null for an unknown action. */
-  lists(action: string, params: object): Promise<unknown> | null {
+  runListsAction(action: string, params: object): Promise<unknown> | null {
     return findListsAction(action)?.(this.#opening, params as Written) ?? null
   }
 

@@ -47,7 +47,7 @@ export interface AskTask {
 }
 
 /** Answers long questions in a thread, each as JSON or as a page. The data are opened once, and again after a failure. */
-export function begin(options: BandsOptions): Handler {
+export function newQuestionHandler(options: BandsOptions): Handler {
   let opening: Promise<BandsClient> | null = null
   return {
     async answer({ name, params, isPage }: AskTask): Promise<Done<string>> {

@@ -129,13 +129,13 @@ interface Reply {
   body: string
 }
 
-interface Tools {
+interface UiState {
   answers: Answers
   session: BrowserSession
 }
 
 /** The reply to a request. It throws BandsError for a refused question, for `errorReply`. */
-async function replyTo(request: IncomingMessage, { answers, session }: Tools): Promise<Reply> {
+async function replyTo(request: IncomingMessage, { answers, session }: UiState): Promise<Reply> {
   const { headers, method } = request
   if (!session.isHost(headers)) return messageReply(421, 'Open the page by the address that was printed.')
   const url = new URL(request.url ?? '/', `http://${LOOPBACK}`)
@@ -153,7 +153,7 @@ async function replyTo(request: IncomingMessage, { answers, session }: Tools): P
   if (kind === 'report' && answers.hasReport(name))
     return jsonReply(200, { page: `/report/${await answers.report(name, params)}` })
   if (kind === 'lists') {
-    const answer = answers.lists(name, params)
+    const answer = answers.runListsAction(name, params)
     if (answer !== null) return jsonReply(200, await answer)
   }
   if (url.pathname === '/stop') {
@@ -178,7 +178,7 @@ function reportReply(path: string, answers: Answers): Reply {
 async function startPageReply(
   url: URL,
   headers: IncomingMessage['headers'],
-  { answers, session }: Tools,
+  { answers, session }: UiState,
 ): Promise<Reply> {
   const token = url.searchParams.get('token')
   const cookie = token === null ? null : session.useToken(token)

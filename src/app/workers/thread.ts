@@ -79,7 +79,7 @@ const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
     const { deriveRecord } = await import('../../data/load/derive.js')
     return { answer: (tickers: readonly TickerData[]) => ({ result: tickers.map(deriveRecord) }) }
   },
-  ask: async (options: BandsOptions) => (await import('../ui/questions.js')).begin(options),
+  ask: async (options: BandsOptions) => (await import('../ui/questions.js')).newQuestionHandler(options),
 }
 
 // The program of a thread: one job, a task at a time.
