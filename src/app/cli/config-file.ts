@@ -256,7 +256,7 @@ class JsonSource {
     return new ConfigError(`${this.lineAt({ offset })}:${column}: ${what}`)
   }
 
-  /** `…/config.json:3` */
+  /** The path with the line of an offset: `…/config.json:3` */
   lineAt({ offset }: { offset: number }): string {
     // Positions are usually looked up in ascending order, so only the text since the last one is scanned.
     if (offset < this.#lastFound.offset) this.#lastFound = { offset: 0, line: 1 }

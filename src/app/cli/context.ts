@@ -177,7 +177,7 @@ export class Context {
     return remote
   }
 
-  /** The address of the server, without a key. */
+  /** The address of the server for pulling events; it needs no key. Throws InvalidParameter without a server. */
   async pullServerUrl(): Promise<string> {
     const [{ chosenServer }, { addressOf }] = await Promise.all([
       import('./profiles.js'),

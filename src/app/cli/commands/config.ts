@@ -89,11 +89,12 @@ const configCommand: Command = {
     }
     if (key === undefined) throw missingKey(action)
     if (action === 'get') return printSetting(context, key, words)
-    const settable = configKey(key)
+    const settableKey = configKey(key)
     if (action === 'set' && words.length === 0) throw missingKey('set')
     if (action === 'unset' && words.length > 0) throw tooManyWords('unset takes one key.', ['set', key, ...words])
-    const text = action === 'set' ? words.join(',') : undefined
-    await changeSetting(context, settable, key === 'db' && text !== undefined ? await absoluteDatabasePath(text) : text)
+    if (action === 'unset') return changeSetting(context, settableKey, undefined)
+    const text = words.join(',')
+    await changeSetting(context, settableKey, key === 'db' ? await absoluteDatabasePath(text) : text)
   },
 }
 

@@ -264,7 +264,7 @@ function tickerTable({ tickers }: BarsReport): Table {
   return tableOf<typeof sums>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [sums] : tickers)
 }
 
-/** A row for each kind of facts, with the sums of its tickers. */
+/** A row for each kind of facts, with the sums of its sheets. A sheet has the facts of one kind and ticker. */
 function factsTable({ facts }: FactsReport): Table {
   const kinds = FACT_KINDS.filter(kind => facts.some(sheet => sheet.kind === kind))
   const rows = kinds.map(kind => {

@@ -93,7 +93,7 @@ const pullCommand: Command = {
 /** The most lines of the table, and the most notes below it. */
 const MAX_LISTED = 30
 
-/** The answer about a pull. */
+/** The answer about a pull, with a row for each series: one field of a ticker in one timeframe. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
   const reports = report.series.toSorted(compareSeries)

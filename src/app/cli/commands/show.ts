@@ -122,18 +122,10 @@ function timelineAnswer(result: Timeline, style: Style): Answer {
     blocks: screen => {
       const events = bars.filter(bar => bar.event).length
       const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
-      return [
-        {
-          title: [
-            `${ticker}  ${field}  ${timeframe}`,
-            range,
-            `${events} ${events === 1 ? 'event' : 'events'}`,
-            `${result.prices} prices`,
-            `as of ${result.as_of}`,
-          ],
-          drawing: drawTimeline(result, timelineOptions(screen, style, result.bands)),
-        },
-      ]
+      const eventsText = `${events} ${events === 1 ? 'event' : 'events'}`
+      const endText = [`${result.prices} prices`, `as of ${result.as_of}`]
+      const title = [`${ticker}  ${field}  ${timeframe}`, range, eventsText, ...endText]
+      return [{ title, drawing: drawTimeline(result, timelineOptions(screen, style, result.bands)) }]
     },
   }
 }
