@@ -29,6 +29,7 @@ export interface EventStudy extends EventFilter, Sampling {
   /** Assumptions, one a line: returns, base, null, clustering, survivorship. */
   assumptions: string[]
   warnings: string[]
+  /** Suggested queries. */
   hints: string[]
 }
 
@@ -127,6 +128,7 @@ export interface StudyWindow {
     p: number | null
     /** Exact mean of entries in the same tickers and calendar years. p does not compare with it. */
     year_matched: number | null
+    /** Why there are no draws. */
     reason: string | null
   }
   /** The other bands of the field, each with its own events. */
