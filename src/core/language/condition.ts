@@ -227,6 +227,7 @@ class Grammar {
     return ticker
   }
 
+  /** Reads the name of a field. */
   #field({ isBehindTicker }: FieldPosition): NamedField {
     const reader = this.#reader
     const { kind, text, isGlued: glued } = reader.word
@@ -279,6 +280,7 @@ class Grammar {
     return timeframe
   }
 
+  /** Reads the name of one band of a field. */
   #band(field: NamedField): string {
     const reader = this.#reader
     const { kind, text, written } = reader.word

@@ -25,6 +25,7 @@ export interface OwnField {
 
 const FIELD_KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
 const ALLOWED_NAME = /^[a-z][a-z0-9_]{0,39}$/
+const NAME_RULE = 'small letters, digits and _, a letter first, at most 40'
 const MAX_FIELDS = 200
 /** A band is stored as one byte. */
 const MAX_BANDS = 250
@@ -70,6 +71,7 @@ class FieldsReader {
     this.#sketches = sketches
   }
 
+  /** The specified fields, then those of the file in its order, each made after the fields that it uses. */
   readFieldSet(): FieldSet {
     const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
     const vocabulary: Vocabulary = {
@@ -87,12 +89,8 @@ class FieldsReader {
     if (!isMapping(entry)) throw this.#faultAt([index], 'an own field is a mapping that begins with field: NAME')
     const unknown = Object.keys(entry).find(key => !FIELD_KEYS.some(known => known === key))
     if (unknown !== undefined) {
-      const meant = didYouMean(suggest(unknown, FIELD_KEYS))
-      throw this.#faultAt(
-        [index, unknown],
-        `there is no key ${quoted(unknown)} in an own field.${meant} It may have ${FIELD_KEYS.join(', ')}`,
-        'key',
-      )
+      const fault = `there is no key ${quoted(unknown)} in an own field.${didYouMean(suggest(unknown, FIELD_KEYS))}`
+      throw this.#faultAt([index, unknown], `${fault} It may have ${FIELD_KEYS.join(', ')}`, 'key')
     }
     const name = this.#readName(index, entry.field, before)
     const hasBothOrNeither = 'of' in entry === 'when' in entry
@@ -109,6 +107,7 @@ class FieldsReader {
     return { index, name, bands, entry }
   }
 
+  /** The name of a field. Throws BadData if it is missing, not allowed, or that of a field before it. */
   #readName(index: number, name: unknown, before: readonly Sketch[]): string {
     const at = [index, 'field']
     if (name == null)
@@ -131,11 +130,7 @@ class FieldsReader {
     if (written === null) throw this.#faultAt(at, `a ${what} is missing here; write the name null in quotes`)
     const text = String(written)
     if (typeof written === 'object' || !ALLOWED_NAME.test(text))
-      throw this.#faultAt(
-        at,
-        `${describeValue(written)} is no ${what}: small letters, digits and _, a letter first, at most 40`,
-        part,
-      )
+      throw this.#faultAt(at, `${describeValue(written)} is no ${what}: ${NAME_RULE}`, part)
     if (KEYWORDS.includes(text))
       throw this.#faultAt(at, `${quoted(text)} is a word of the language of conditions, and cannot be a ${what}`, part)
     const taken = what === 'band' ? whyBandReserved(text) : whyFieldReserved(text)
@@ -143,13 +138,13 @@ class FieldsReader {
     return text
   }
 
+  /** The distinct names of the bands of a field by an expression. Throws BadData for any other value. */
   #readBands(index: number, name: string, bands: unknown): readonly string[] {
     const at = [index, 'bands']
-    if (!Array.isArray(bands) || bands.length === 0)
-      throw this.#faultAt(
-        bands === undefined ? [index, 'of'] : at,
-        `${name} needs bands: a list of one more name than there are cuts`,
-      )
+    if (!Array.isArray(bands) || bands.length === 0) {
+      const faultyPath = bands === undefined ? [index, 'of'] : at
+      throw this.#faultAt(faultyPath, `${name} needs bands: a list of one more name than there are cuts`)
+    }
     this.#refuseTooManyBands(at, name, bands.length)
     const names = bands.map((band, i) => this.#readAllowedName([...at, i], 'band', band))
     const twice = names.findIndex((band, i) => names.indexOf(band) < i)
@@ -188,6 +183,7 @@ class FieldsReader {
     })
   }
 
+  /** The cuts between the bands: ascending numbers, one fewer than bands. Throws BadData for others. */
   #readCuts({ index, name, bands, entry }: Sketch): readonly number[] {
     const at = [index, 'cuts']
     const { cuts = [] } = entry
@@ -220,6 +216,7 @@ class FieldsReader {
     return field
   }
 
+  /** A field whose bands are ranges of an expression's values, between cuts. */
   #makeExpressionField(sketch: Sketch): AnyField {
     const { index, name, bands, entry } = sketch
     const at = [index, 'of']
