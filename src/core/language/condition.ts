@@ -119,7 +119,7 @@ class Grammar {
     return { is: 'not', part: this.#reader.readNested(() => this.#negation(), word) }
   }
 
-  /** A named condition, a condition in brackets, or a test. */
+  /** Reads a named condition, a condition in brackets, or a test. */
   #atom(): Condition {
     const { word } = this.#reader
     const { conditions } = this.#vocabulary
@@ -160,7 +160,7 @@ class Grammar {
     }
   }
 
-  /** A subject, an operator, and bands: `rsi_zone = oversold`. */
+  /** Reads a test: a subject, an operator, and bands, such as `rsi_zone = oversold`. */
   #test(): Test {
     const reader = this.#reader
     const { subject, field } = this.#subject()
@@ -215,7 +215,7 @@ class Grammar {
     return { subject: { ticker, field: field.name, timeframe: this.#timeframe() }, field }
   }
 
-  /** The current word as a ticker, in upper case. */
+  /** Reads a ticker, in upper case. */
   #ticker(): string {
     const reader = this.#reader
     const ticker = parseTicker(reader.word.text)
@@ -292,7 +292,7 @@ class Grammar {
     return reader.fail(kind === 'end' ? {} : { what: `${quoted(written)} is no band of ${field.name}` })
   }
 
-  /** `(A, B)` */
+  /** Reads `(A, B)`: bands of a field, each once. */
   #bandList(field: NamedField): readonly string[] {
     const reader = this.#reader
     const { text } = reader.word
@@ -429,7 +429,7 @@ const COMMON_NAMES: Readonly<Record<string, string>> = {
   insider_activity_zone: 'insiders',
 }
 
-/** The fields that a word may mean, best first: by spelling, else as a part of a name, else as a common name. */
+/** The fields that a word may mean: of that name, else with that part, else of that common name, else spelled alike. */
 export function likelyFields(word: string, { names }: Vocabulary): readonly string[] {
   const normalized = word.toLowerCase().replaceAll('-', '_')
   const exact = names.filter(name => name === normalized)

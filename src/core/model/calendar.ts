@@ -72,7 +72,7 @@ export class SharedColumns {
   /** Columns by their length, first and last value. */
   readonly #byKey = new Map<string, Int32Array[]>()
 
-  /** The first column that equals `column`; by default itself. @param copy makes the object to share of a new column */
+  /** The stored column that equals `column`; without one, `column` itself is stored. @param copy what to store of it */
   firstEqual(column: Int32Array, copy = (original: Int32Array) => original): Int32Array {
     const key = `${column.length} ${column[0]} ${column.at(-1)}`
     const candidates = this.#byKey.get(key) ?? []

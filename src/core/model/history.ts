@@ -123,7 +123,7 @@ export function eventAt(history: EventColumns, i: number): HistoricEvent {
   }
 }
 
-/** The stability of event `i` and its flips; empty if the source does not say. */
+/** The stability of the band that event `i` left, and recent changes (flips); empty if the source does not say. */
 function stabilityAt({ timeframe, stability, flips }: EventColumns, i: number): Partial<HistoricEvent> {
   const word = STABILITIES[stability[i]!]
   if (word === undefined) return {}
@@ -250,7 +250,7 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The periods of each ticker. @param histories come ticker by ticker, one for each field @param fields their number */
+/** The periods in bands of each ticker. @param histories ticker by ticker, one for each field @param fields their number */
 export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
   let historiesOfTicker: History[] = []
   for await (const history of histories) {
@@ -261,7 +261,7 @@ export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: 
   }
 }
 
-/** The periods of one ticker. @param histories the history of each field; at least one */
+/** The periods in bands of one ticker. @param histories the history of each field; at least one */
 function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
   const [{ ticker, timeframe, query_range, after, as_of }] = histories as [History]
   const present = emptyPresent(histories.length)

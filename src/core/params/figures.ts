@@ -121,7 +121,7 @@ export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
   return { ...kind, example: '5%' }
 }
 
-/** A kind of number within bounds. @param read null: no number @param allowed the valid numbers in words */
+/** A kind of number within bounds. @param read null for no number @param allowed the valid numbers in words */
 function boundedKind(
   bounds: Bounds,
   takes: string,
@@ -175,7 +175,7 @@ export interface Pairs {
   example: string
 }
 
-/** A kind for a text of pairs. @param finish makes the value of the numbers by name */
+/** A kind for a text such as `train=756,test=252`. @param finish makes the value of the numbers by name */
 export function pairsOf<Value, Written = Partial<Value>>(
   takes: string,
   shape: Pairs,

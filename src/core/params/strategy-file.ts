@@ -275,7 +275,7 @@ export function readYaml(text: string, file: string): LocatedDocument {
 const YAML_OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false, uniqueKeys: false }
 
 /**
- * Where the file has a place of a text, both from 1; nothing where lines are folded or signs escaped.
+ * The position in the file of a line and column of a text, all from 1. Empty if lines are folded or signs escaped.
  * @param begin where the text as written, with its quotes or `|`, begins
  */
 function placeInWritten(

@@ -121,7 +121,7 @@ export type SummaryQuery =
   | { of: 'events'; query: EventsQuery; stats: boolean }
   | { of: 'snapshot'; query: SnapshotQuery }
 
-/** Parses a summary: the events of a field, or snapshots. Throws InvalidParameter for conflicting parameters. */
+/** Parses a summary: events of a field, or a ticker's state on some days. Throws InvalidParameter for a conflict. */
 export function parseSummary(params: object): SummaryQuery {
   const written = objectOf('params', params)
   const read = readParams(SUMMARY, written)
