@@ -9,7 +9,7 @@ import { homogeneity } from '../../src/core/statistics/chi-square.js'
 import { contextTests } from '../../src/research/tally/by-context.js'
 import { type BandPeriod, type Dwell, dwell } from '../../src/research/tally/dwell.js'
 import {
-  leaving,
+  leavingShares,
   type TransitionsQuery,
   transitionMatrix,
   transitionsOf,
@@ -173,7 +173,7 @@ describe('where stays go', () => {
 
   it('is not told beyond the longest stay that was seen, if that is active', () => {
     const spells = stays('2 3 12+')
-    const found = leaving('b', ['b', 'c'], spells, 'daily')
+    const found = leavingShares('b', ['b', 'c'], spells, 'daily')
     expect(found.map(({ bars, staying }) => [bars, staying])).toEqual([
       [5, expect.closeTo(1 / 3, 12)],
       [10, expect.closeTo(1 / 3, 12)],
@@ -182,8 +182,11 @@ describe('where stays go', () => {
       [100, null],
     ])
     expect(found[2]!.reason).toBe('no stay was seen for so long')
-    expect(leaving('b', ['b', 'c'], stays('2 3'), 'daily').at(-1)).toMatchObject({ staying: 0, to: { b: null, c: 1 } })
-    expect(leaving('b', ['b', 'c'], [], 'daily')[0]!.reason).toBe('never entered in range')
+    expect(leavingShares('b', ['b', 'c'], stays('2 3'), 'daily').at(-1)).toMatchObject({
+      staying: 0,
+      to: { b: null, c: 1 },
+    })
+    expect(leavingShares('b', ['b', 'c'], [], 'daily')[0]!.reason).toBe('never entered in range')
   })
 })
 

@@ -194,14 +194,18 @@ const firstKnownOption = (line: Line, ...names: string[]): OptionSpec | undefine
 /** The kinds (`TICKER`) and words that the command of a line takes as arguments. */
 const argumentKindsOf = (line: Line): string[] => (line.command.arguments ?? []).flatMap(argumentKinds)
 
-/** Puts the words of a question where its command takes them, as arguments or options. Other commands keep their words. */
+/**
+ * Puts each word where the command takes it, as an argument or option. Only for commands that ask about loaded tickers,
+ * and those without arguments, where every word must become an option; others keep their words.
+ */
 function arrangeWords(line: Line): void {
   const kinds = argumentKindsOf(line)
   const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
   const takesTickerAndField = kinds.includes('TICKER') && kinds.includes('FIELD')
   const takesTickers = tickersOption !== undefined || line.command.arguments?.[0]?.[0] === '[TICKER...]'
-  const isQuestion = takesTickers || takesTickerAndField || kinds.length === 0
-  if (!isQuestion || kinds.includes('SYMBOL')) return
+  if (!takesTickers && !takesTickerAndField && kinds.length > 0) return
+  // A SYMBOL is a ticker that need not be loaded: it cannot be corrected.
+  if (kinds.includes('SYMBOL')) return
   const typedWords = line.parts.filter(part => typeof part === 'string')
   const sorted = sortWords(typedWords, line.vocabulary)
   let words: string[]
@@ -209,6 +213,7 @@ function arrangeWords(line: Line): void {
     words = [mendCondition(conditionOf(sorted, line.vocabulary.fields), line.vocabulary.fields)]
   else if (takesTickerAndField) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
   else words = otherArguments(line, sorted, typedWords, tickersOption)
+  // `tickerAndFieldWords` has removed a date that became an argument from `sorted`.
   addWordsAsOptions(line, sorted)
   if (words.join('\n') === typedWords.join('\n')) return
   line.parts = [...words, ...optionsOf(line)]

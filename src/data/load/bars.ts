@@ -366,14 +366,18 @@ export async function renamedData(
   return { records: [data], sheets, pending }
 }
 
-/** Whether all data of a ticker also exist under another name: an interrupted rename across servers leaves both. */
-export async function hasSameData(store: Store, ticker: string, name: string): Promise<boolean> {
-  const contentOf = async (storedName: string) => {
-    const entry = await store.ticker(storedName)
-    return [entry && { ...entry, ticker: name }, await store.bars(storedName), await store.sheets(storedName)]
+/**
+ * Whether two tickers have the same bars and facts, and nothing of the new one is from a bands server. A rename leaves
+ * such copies if it is interrupted between two database servers.
+ */
+export async function hasSameData(store: Store, oldTicker: string, newTicker: string): Promise<boolean> {
+  const contentOf = async (ticker: string) => {
+    const entry = await store.ticker(ticker)
+    const comparableEntry = entry === null ? null : { ...entry, ticker: '' }
+    return [comparableEntry, await store.bars(ticker), await store.sheets(ticker)]
   }
-  const pulled = await store.pages.entries(name)
-  return pulled.length === 0 && isDeepStrictEqual(await contentOf(ticker), await contentOf(name))
+  const pulledSeries = await store.pages.entries(newTicker)
+  return pulledSeries.length === 0 && isDeepStrictEqual(await contentOf(oldTicker), await contentOf(newTicker))
 }
 
 /** A ticker with changed bars and its facts, which give its asset class and sector. Only facts that count are kept. */

@@ -289,23 +289,26 @@ export function tickerDamages(store: StoreLocation, raw: RawTicker, derivedTimef
   const { ticker } = entry
   return [
     ...collectDamage(() => verifyEntry(store, entry)),
-    ...partDamages(store, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
+    ...damagesOfChunks(store, { ticker, timeframe: 'daily' }, BAR_PARTS, raw, entry),
     ...derivedTimeframes.flatMap(timeframe => seriesDamages(store, { ticker, timeframe }, raw)),
   ]
 }
 
-/** The damages of a series' row; if it has none, those of its chunks; if they have none, those of its events. */
+/**
+ * The damages of a series: of its row, otherwise of its chunks, otherwise of the events that they hold. It stops at the
+ * first of these with a damage, which the next ones depend on. A missing row is a damage.
+ */
 function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): Damage[] {
   const row = raw.series(name.timeframe)
-  const damages = collectDamage(() => verifySeriesRow(store, name, row))
-  if (row === undefined || damages.length > 0) return damages
-  const damagesOfParts = partDamages(store, name, DERIVED_PARTS, raw, row)
-  if (damagesOfParts.length > 0) return damagesOfParts
+  const rowDamages = collectDamage(() => verifySeriesRow(store, name, row))
+  if (row === undefined || rowDamages.length > 0) return rowDamages
+  const chunkDamages = damagesOfChunks(store, name, DERIVED_PARTS, raw, row)
+  if (chunkDamages.length > 0) return chunkDamages
   return collectDamage(() => decodeRecords(store, name, row, () => raw.chunks(name.timeframe, 'events')))
 }
 
-/** The damages of some parts of a series. @param list the row with their hashes; a part without hashes has no chunks */
-function partDamages(
+/** The damages of the chunks of some parts. @param list the row with their hashes; a part without hashes has no chunks */
+function damagesOfChunks(
   store: StoreLocation,
   name: SeriesName,
   parts: readonly Part[],

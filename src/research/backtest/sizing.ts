@@ -34,13 +34,13 @@ export function sizeOf(strategy: Strategy, member: Member, signal: number, funds
 /** Cash below this part of the equity is the rounding error of money that was spent. */
 const ROUNDING_CASH = 1e-9
 
-/** Share of equity for a position; NaN where the rule has no value yet. */
-export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
+/** The share of equity for a position; NaN where the ATR has no value yet. @param signalBar index of the signal's bar */
+export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signalBar: number): number {
   const { size, max_positions } = portfolio
   if (size.method === 'equal') return 1 / max_positions
   if (size.method === 'fixed-fraction') return size.fraction
   // Normalised ATR (Forman 2006) as a fraction, scaled from a bar to a year by the square root of time.
-  const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
+  const volatility = (bars.atr![signalBar]! / bars.close[signalBar]!) * Math.sqrt(prices.barsAYear)
   return volatility > 0 ? Math.min(size.cap, size.target / volatility) : Number.NaN
 }
 

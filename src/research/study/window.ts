@@ -71,7 +71,7 @@ export function figuresWithBase(material: Material, horizon: number, buffer: Flo
     horizon,
     ...counts,
     n_independent: independent,
-    ...figuresOf(returns, average, base),
+    ...returnStatistics(returns, average, base),
     hit,
     lift: hit.share === null || base.hit === 0 ? null : hit.share / base.hit!,
     ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
@@ -146,8 +146,13 @@ function eventReturns(members: readonly MemberBars[]): Float64Array {
   return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
 }
 
-/** @param returns ascending @param average their mean */
-function figuresOf(returns: Float64Array, average: number | null, base: StudyWindow['base']) {
+/**
+ * The mean, quantiles and extremes of the returns after events; all null without returns.
+ * @param returns ascending
+ * @param average their mean
+ * @param base the returns after any bar; its mean is known wherever an event has a return
+ */
+function returnStatistics(returns: Float64Array, average: number | null, base: StudyWindow['base']) {
   return {
     mean: average,
     median: quantile(returns, 0.5),

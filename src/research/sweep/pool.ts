@@ -7,8 +7,8 @@ import { type CalendarTime, calendarTime } from '../study/subject.js'
 import { type BarMask, barsWithBand, type Condition, type TickerData, type Timeline } from './ticker-data.js'
 
 /**
- * The base bars of some tickers: those that count for a field and a horizon and whose window has elapsed. The same for
- * all cells of the field and horizon. Columns are by ticker.
+ * The base bars of some tickers, with which events are compared. On them the field has a band, and their window has
+ * elapsed. All cells of a field and horizon share them. Columns are by ticker.
  */
 export interface BaseBars {
   field: number
@@ -20,8 +20,8 @@ export interface BaseBars {
   mean: Float64Array
   hit: Float64Array
   /** The first and the last base bar; 0 without any. */
-  first: Int32Array
-  last: Int32Array
+  firstBaseBar: Int32Array
+  lastBaseBar: Int32Array
   /** Tickers with the same number have the same base days, without gaps. */
   dayGroups: Int32Array
 }
@@ -39,8 +39,8 @@ export function baseBarsOf(
   const { length } = tickers
   const mean = new Float64Array(length)
   const hit = new Float64Array(length)
-  const first = new Int32Array(length)
-  const last = new Int32Array(length)
+  const firstBaseBar = new Int32Array(length)
+  const lastBaseBar = new Int32Array(length)
   const dayGroups = new Int32Array(length)
   const groupsByCalendar = new Map<Int32Array, Map<number, number>>()
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
@@ -62,8 +62,8 @@ export function baseBarsOf(
     }
     mean[i] = sum / elapsed
     hit[i] = rises / elapsed
-    first[i] = bars[0] ?? 0
-    last[i] = bars[elapsed - 1] ?? 0
+    firstBaseBar[i] = bars[0] ?? 0
+    lastBaseBar[i] = bars[elapsed - 1] ?? 0
     if (!isConsecutive(bars.subarray(0, elapsed))) {
       dayGroups[i] = NO_GROUP
       return
@@ -71,16 +71,16 @@ export function baseBarsOf(
     // Tickers on one calendar whose bars have the same first and last have the same base days.
     const groupByRange = groupsByCalendar.get(indices) ?? new Map<number, number>()
     groupsByCalendar.set(indices, groupByRange)
-    const range = first[i]! * indices.length + last[i]!
+    const range = firstBaseBar[i]! * indices.length + lastBaseBar[i]!
     dayGroups[i] = groupByRange.get(range) ?? groupCount++
     groupByRange.set(range, dayGroups[i]!)
   })
-  return { field, horizon, mask, timeline, tickers, mean, hit, first, last, dayGroups }
+  return { field, horizon, mask, timeline, tickers, mean, hit, firstBaseBar, lastBaseBar, dayGroups }
 }
 
 /** 1 on each index of the timeline that is the day of a base bar of a ticker with events, otherwise 0. */
 function baseDays({ base, members }: EventPool): Uint8Array {
-  const { field, mask, timeline, tickers, first, last, dayGroups } = base
+  const { field, mask, timeline, tickers, firstBaseBar, lastBaseBar, dayGroups } = base
   const isBase = new Uint8Array(timeline.days.length)
   const markedGroups = new Set<number>()
   for (const tickerIndex of members) {
@@ -89,11 +89,11 @@ function baseDays({ base, members }: EventPool): Uint8Array {
     if (dayGroup !== NO_GROUP) {
       if (markedGroups.has(dayGroup)) continue
       markedGroups.add(dayGroup)
-      for (let bar = first[tickerIndex]!; bar <= last[tickerIndex]!; bar++) isBase[indices[bar]!] = 1
+      for (let bar = firstBaseBar[tickerIndex]!; bar <= lastBaseBar[tickerIndex]!; bar++) isBase[indices[bar]!] = 1
       continue
     }
     for (const bar of barsWithBand(tickers[tickerIndex]!, field)) {
-      if (bar > last[tickerIndex]!) break
+      if (bar > lastBaseBar[tickerIndex]!) break
       const index = indices[bar]!
       if (mask === null || mask[index] === 1) isBase[index] = 1
     }
@@ -101,42 +101,50 @@ function baseDays({ base, members }: EventPool): Uint8Array {
   return isBase
 }
 
-/** The events of a condition on base bars, ticker by ticker; `lost` counts those on other bars. */
+/** The events that fulfil a condition on base bars, ticker by ticker. */
 export interface EventPool {
   base: BaseBars
   /** Index of each ticker with events. */
   members: number[]
-  /** The first event of each member, and the number of events. */
-  first: number[]
+  /** For each member the index of its first event in `bars` and `returns`, and last the number of events. */
+  eventStart: number[]
   bars: Int32Array
   returns: Float64Array
+  /** Number of events that fulfil the condition on other bars. */
   lost: number
 }
 
-/** The events of a condition on base bars; others are lost. @param from first ticker @param to the one after the last */
+/**
+ * Collects the events that fulfil a condition, with the return after each. An event counts as lost if the mask of `base`
+ * leaves out its bar, or if its window has not elapsed.
+ * @param from index of the first ticker to read
+ * @param to index after the last one
+ */
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
   const { horizon, mask, timeline, tickers } = base
-  const { group, prev_band, context } = condition
+  const { bandGroup, prev_band, context } = condition
+  const firstRow = (i: number): number => tickers[i]!.groupStart[bandGroup]!
+  const endRow = (i: number): number => tickers[i]!.groupStart[bandGroup + 1]!
   let maxEvents = 0
-  for (let i = from; i < to; i++) maxEvents += tickers[i]!.first[group + 1]! - tickers[i]!.first[group]!
+  for (let i = from; i < to; i++) maxEvents += endRow(i) - firstRow(i)
   const eventBars = new Int32Array(maxEvents)
   const returns = new Float64Array(maxEvents)
   const members: number[] = []
-  const starts: number[] = []
+  const eventStart: number[] = []
   let n = 0
   let lost = 0
   for (let i = from; i < to; i++) {
     const data = tickers[i]!
-    const { bars, left, contexts, prices } = data
+    const { bars, leftBand, contexts, prices } = data
     const contextCodes = context === null ? null : contexts[context.contextIndex]!
     const indices = mask === null ? null : timeline.indices.get(data)!
     const firstEvent = n
-    for (let row = data.first[group]!, end = data.first[group + 1]!; row < end; row++) {
-      if (prev_band !== null && left[row] !== prev_band) continue
+    for (let row = firstRow(i), end = endRow(i); row < end; row++) {
+      if (prev_band !== null && leftBand[row] !== prev_band) continue
       if (contextCodes !== null && contextCodes[row] !== context!.band) continue
       const bar = bars[row]!
-      const isCounted = indices === null || mask![indices[bar]!] === 1
-      const value = isCounted ? returnAfter(prices, bar, horizon) : Number.NaN
+      const isInMask = indices === null || mask![indices[bar]!] === 1
+      const value = isInMask ? returnAfter(prices, bar, horizon) : Number.NaN
       if (Number.isNaN(value)) {
         lost++
         continue
@@ -146,9 +154,10 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
     }
     if (n === firstEvent) continue
     members.push(i)
-    starts.push(firstEvent)
+    eventStart.push(firstEvent)
   }
-  return { base, members, first: [...starts, n], bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
+  eventStart.push(n)
+  return { base, members, eventStart, bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
 }
 
 /** Sums over the events: returns, gains, falls, and the base of each event's ticker. */
@@ -180,9 +189,9 @@ export function baseHitOf(pool: EventPool): number | null {
 }
 
 /** The sum, over the events, of a figure of their ticker. @param figures one for each ticker */
-function sumOverEvents({ members, first }: EventPool, figures: Float64Array): number {
-  const eventCount = (member: number): number => first[member + 1]! - first[member]!
-  return members.reduce((sum, ticker, m) => sum + eventCount(m) * figures[ticker]!, 0)
+function sumOverEvents({ members, eventStart }: EventPool, figures: Float64Array): number {
+  const eventCount = (member: number): number => eventStart[member + 1]! - eventStart[member]!
+  return members.reduce((sum, ticker, member) => sum + eventCount(member) * figures[ticker]!, 0)
 }
 
 /** The sums of positions in the events. A short one loses what its event gains. @param sign 1: long, -1: short */
@@ -197,14 +206,16 @@ export function addSums(a: Sums, b: Sums): Sums {
 }
 
 /** The number of windows that share no bar, counted greedily and added up over the tickers. */
-export function countNonOverlapping({ base, members, first, bars }: EventPool): number {
-  const count = (m: number): number => countOverlap(bars.subarray(first[m], first[m + 1]), base.horizon).independent
-  return members.reduce((sum, _, m) => sum + count(m), 0)
+export function countNonOverlapping({ base, members, eventStart, bars }: EventPool): number {
+  return members.reduce((sum, _, member) => {
+    const eventBars = bars.subarray(eventStart[member], eventStart[member + 1])
+    return sum + countOverlap(eventBars, base.horizon).independent
+  }, 0)
 }
 
 /** A pool's events day by day, and their hit rate. The calendar has each day with a base bar of a ticker with events. */
 export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
-  const { base, bars, returns, members, first } = pool
+  const { base, bars, returns, members, eventStart } = pool
   const { timeline, tickers, horizon } = base
   const isBase = baseDays(pool)
   const calendar = timeline.days.filter((_, index) => isBase[index] === 1)
@@ -217,7 +228,7 @@ export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: Sha
     const indices = timeline.indices.get(tickers[tickerIndex]!)!
     const baseMean = base.mean[tickerIndex]!
     const baseHit = base.hit[tickerIndex]!
-    for (let event = first[member]!; event < first[member + 1]!; event++) {
+    for (let event = eventStart[member]!; event < eventStart[member + 1]!; event++) {
       const day = calendarIndices[indices[bars[event]!]!]!
       const value = returns[event]!
       events[day]! += 1
@@ -232,7 +243,7 @@ export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: Sha
 }
 
 /** The portfolio that holds each event for the horizon, and the range of days on which it could hold something. */
-export function holdingsOf({ base, members, first, bars }: EventPool): {
+export function holdingsOf({ base, members, eventStart, bars }: EventPool): {
   holdings: CalendarTime
   span: { from: number; to: number }
 } {
@@ -241,9 +252,9 @@ export function holdingsOf({ base, members, first, bars }: EventPool): {
   const holders = members.map((tickerIndex, member) => {
     const { days, prices } = tickers[tickerIndex]!
     const indices = timeline.indices.get(tickers[tickerIndex]!)!
-    span.from = Math.min(span.from, indices[base.first[tickerIndex]!]!)
-    span.to = Math.max(span.to, indices[Math.min(base.last[tickerIndex]! + horizon, indices.length - 1)]! + 1)
-    const events = bars.subarray(first[member], first[member + 1])
+    span.from = Math.min(span.from, indices[base.firstBaseBar[tickerIndex]!]!)
+    span.to = Math.max(span.to, indices[Math.min(base.lastBaseBar[tickerIndex]! + horizon, indices.length - 1)]! + 1)
+    const events = bars.subarray(eventStart[member], eventStart[member + 1])
     return { days, close: prices.series.close, events, base: null, indices }
   })
   return { holdings: calendarTime(timeline.days, holders, horizon), span }

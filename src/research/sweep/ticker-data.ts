@@ -175,10 +175,10 @@ export interface TickerData {
   /** The first bar of each run, and the one after its last. */
   runs: Int32Array
   /** Row of the first event of each group, and the number of rows. */
-  first: Int32Array
+  groupStart: Int32Array
   bars: Uint16Array | Int32Array
   /** Code of the band that each event leaves; empty unless the query asks for it. */
-  left: Uint8Array
+  leftBand: Uint8Array
   /** Code of the band of each context in the query. */
   contexts: Uint8Array[]
 }
@@ -229,16 +229,16 @@ function tickerDataOf(
     const anyEvent = { ...ANY_EVENT, field: states.field, timeframe, after, before }
     return signalsIn(prices, states, anyEvent, null, truths)
   })
-  const { first, bars, left } = groupByBand(signals, query, series.days.length)
+  const { groupStart, bars, leftBand } = groupByBand(signals, query, series.days.length)
   return {
     ticker,
     days: columns.ascending(series.days),
     prices: { series: { close: columns.copy(series.close) }, delisting },
     firstRun: columns.copy(firstRun),
     runs: columns.copy(Int32Array.from(runs.flat())),
-    first: columns.copy(first),
+    groupStart: columns.copy(groupStart),
     bars: columns.copy(bars),
-    left: columns.copy(left),
+    leftBand: columns.copy(leftBand),
     contexts: contexts.map(codes => columns.copy(codes(series, bars))),
   }
 }
@@ -248,26 +248,26 @@ function groupByBand(
   signals: readonly Signals[],
   query: KnownSweep,
   barCount: number,
-): Pick<TickerData, 'first' | 'bars' | 'left'> {
+): Pick<TickerData, 'groupStart' | 'bars' | 'leftBand'> {
   const firstOfField = query.fields.map((_, field) => firstGroup(query, field))
-  const first = new Int32Array(firstGroup(query, query.fields.length) + 1)
+  const groupStart = new Int32Array(firstGroup(query, query.fields.length) + 1)
   signals.forEach(({ entered }, field) => {
-    for (const band of entered) first[firstOfField[field]! + band + 1]!++
+    for (const band of entered) groupStart[firstOfField[field]! + band + 1]!++
   })
-  for (let group = 1; group < first.length; group++) first[group]! += first[group - 1]!
-  const rows = first.at(-1)!
+  for (let group = 1; group < groupStart.length; group++) groupStart[group]! += groupStart[group - 1]!
+  const rows = groupStart.at(-1)!
   const bars = barCount > 2 ** 16 ? new Int32Array(rows) : new Uint16Array(rows)
-  const left = new Uint8Array(query.prev_band ? rows : 0)
-  const nextRow = first.slice()
+  const leftBand = new Uint8Array(query.prev_band ? rows : 0)
+  const nextRow = groupStart.slice()
   signals.forEach((events, field) => {
     for (let i = 0; i < events.bars.length; i++) {
       const row = nextRow[firstOfField[field]! + events.entered[i]!]!++
       bars[row] = events.bars[i]!
       // Without the query's `prev_band` the column is empty and ignores this.
-      left[row] = events.left[i]!
+      leftBand[row] = events.left[i]!
     }
   })
-  return { first, bars, left }
+  return { groupStart, bars, leftBand }
 }
 
 /** The number of groups of events of the fields before one: each band of a field has a group. */
@@ -280,7 +280,7 @@ export interface Condition {
   field: number
   band: number
   /** The number of the group of events that enter the band. */
-  group: number
+  bandGroup: number
   prev_band: number | null
   context: { contextIndex: number; band: number } | null
 }
@@ -311,7 +311,8 @@ export function conditionsOf(query: ConditionQuery, field: number): Condition[] 
   for (const band of entered) {
     const prevBands = query.prev_band ? bands.filter(left => left !== band) : [null]
     for (const prev_band of prevBands)
-      for (const context of contexts) conditions.push({ field, band, group: firstOfField + band, prev_band, context })
+      for (const context of contexts)
+        conditions.push({ field, band, bandGroup: firstOfField + band, prev_band, context })
   }
   return conditions
 }

@@ -28,8 +28,8 @@ export function contextsOf(events: readonly Change[], vocabulary: readonly strin
 }
 
 /**
- * Tests whether the next band, and the length of periods, depend on the context. A transition counts in the context of its day, a period in the context of its first day. Those before the
- * context's first band are left out.
+ * Tests whether the next band, and the length of periods, depend on the context. A transition counts in the context of
+ * its day, a period in the context of its first day. Those before the context's first band are left out.
  */
 export function contextTests(
   bands: readonly string[],
@@ -39,19 +39,17 @@ export function contextTests(
 ): ContextTests {
   const knownContexts = contexts.filter(context => context !== null)
   return {
-    equal_rows: equalRows(bands, knownContexts, events),
+    equal_rows: testEqualRows(bands, knownContexts, events),
     log_rank: bands.map(band => {
-      const ofBand = stays.filter(stay => stay.band === band)
-      const groups = knownContexts.map(context => {
-        return { context, stays: ofBand.filter(stay => stay.context === context) }
-      })
-      return { band, ...logRankOf(groups) }
+      const inBand = stays.filter(stay => stay.band === band)
+      const groups = knownContexts.map(context => ({ context, stays: inBand.filter(stay => stay.context === context) }))
+      return { band, ...testEqualLengths(groups) }
     }),
   }
 }
 
-/** Tests for each band left whether the next band depends on the context, and all of them together. */
-function equalRows(
+/** Tests whether the next band depends on the context: for each band that is left, and for all of them together. */
+function testEqualRows(
   bands: readonly string[],
   contexts: readonly string[],
   events: readonly Change[],
@@ -65,16 +63,17 @@ function equalRows(
   const { total, reason, rows } = andersonGoodman(tables)
   const whyUntested = 'not left for different bands in different contexts'
   return {
-    ...testOf(total, reason),
-    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? whyUntested : null) })),
+    ...testResult(total, reason),
+    rows: bands.map((from, i) => ({ from, ...testResult(rows[i]!, rows[i] === null ? whyUntested : null) })),
   }
 }
 
-function testOf(test: ChiSquare | null, reason: string | null): TestOf {
+function testResult(test: ChiSquare | null, reason: string | null): TestOf {
   return { ...(test ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
 }
 
-function logRankOf(
+/** Tests whether the periods of all groups are equally long. */
+function testEqualLengths(
   groups: readonly { context: string; stays: readonly BandPeriod[] }[],
 ): Omit<ContextTests['log_rank'][number], 'band'> {
   const spells = groups.map(({ stays }) => spellsOf(stays))

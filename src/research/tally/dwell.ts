@@ -1,4 +1,4 @@
-import { type BandPeriods, NO_NUMBER } from '../../core/model/history.js'
+import { type BandPeriods, NO_NUMBER, NOT_ENDED } from '../../core/model/history.js'
 import { reasonsFor } from '../../core/statistics/moments.js'
 import { dailyShare, effectiveCases, type ShareInterval } from '../../core/statistics/shares.js'
 import {
@@ -81,7 +81,7 @@ export class CollectedChanges {
   readonly #bands = new Names()
   readonly #contexts = new Names()
   readonly #changes = new Map<number, Dated<Change>>()
-  /** By everything but the length, then by length. */
+  /** Periods by a key of all but their length, then by length. */
   readonly #stays = new Map<number, Map<number, Dated<BandPeriod>>>()
 
   get changes(): Dated<Change>[] {
@@ -89,10 +89,10 @@ export class CollectedChanges {
   }
 
   get stays(): Dated<BandPeriod>[] {
-    return [...this.#stays.values()].flatMap(alike => [...alike.values()])
+    return [...this.#stays.values()].flatMap(byLength => [...byLength.values()])
   }
 
-  /** Of one field. @param stays of only that field, without a filter on bands */
+  /** Adds the transitions of a ticker as changes and periods. @param periods of one field, without a filter on bands */
   add({ bands: [bands], present, transitions }: BandPeriods): void {
     const { days, entered, left, lasted, contexts } = transitions()
     const codes = this.#bands.codesOf(bands!)
@@ -100,69 +100,59 @@ export class CollectedChanges {
       const band = codes[entered[i]!]!
       const prev = codes[left[i]!]!
       const context = contexts === null ? NO_NAME : this.#contexts.codeOf(contexts[i]!)
-      this.#change(band, prev, context, days[i]!)
-      const ended = lasted[i] !== -1
+      this.#addChange(band, prev, context, days[i]!)
+      const ended = lasted[i] !== NOT_ENDED
       const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NO_NAME
-      this.#stay(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!), days[i]!)
+      this.#addPeriod(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!), days[i]!)
     }
   }
 
-  #change(band: number, prev: number, context: number, day: number): void {
-    const key = (context * MOST_NAMES + prev) * MOST_NAMES + band
-    const known = this.#changes.get(key)
-    if (known !== undefined) {
-      known.times++
-      known.days.push(day)
-    } else {
-      const name = this.#bands.named(band)
-      const prev_band = this.#bands.named(prev)
-      this.#changes.set(key, {
-        band: name!,
-        prev_band: prev_band!,
-        context_band: this.#contexts.named(context),
-        times: 1,
-        days: [day],
-      })
+  #addChange(band: number, prev: number, context: number, day: number): void {
+    const key = (context * MAX_NAMES + prev) * MAX_NAMES + band
+    let change = this.#changes.get(key)
+    if (change === undefined) {
+      const names = { band: this.#bands.nameOf(band)!, prev_band: this.#bands.nameOf(prev)! }
+      change = { ...names, context_band: this.#contexts.nameOf(context), times: 0, days: [] }
+      this.#changes.set(key, change)
     }
+    change.times++
+    change.days.push(day)
   }
 
   /** @param bars NO_NUMBER where the length of an active period is unknown */
-  #stay(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
-    const key = ((context * MOST_NAMES + next) * MOST_NAMES + band) * 2 + Number(ended)
-    let alike = this.#stays.get(key)
-    if (alike === undefined) {
-      alike = new Map()
-      this.#stays.set(key, alike)
+  #addPeriod(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
+    const key = ((context * MAX_NAMES + next) * MAX_NAMES + band) * 2 + Number(ended)
+    let byLength = this.#stays.get(key)
+    if (byLength === undefined) {
+      byLength = new Map()
+      this.#stays.set(key, byLength)
     }
-    const known = alike.get(bars)
-    if (known !== undefined) {
-      known.times++
-      known.days.push(day)
-    } else {
-      const of = {
-        band: this.#bands.named(band)!,
-        next: this.#bands.named(next),
-        context: this.#contexts.named(context),
-      }
-      alike.set(bars, { ...of, ended, bars: bars === NO_NUMBER ? null : bars, times: 1, days: [day] })
+    let period = byLength.get(bars)
+    if (period === undefined) {
+      const names = { band: this.#bands.nameOf(band)!, next: this.#bands.nameOf(next) }
+      const knownBars = bars === NO_NUMBER ? null : bars
+      period = { ...names, context: this.#contexts.nameOf(context), ended, bars: knownBars, times: 0, days: [] }
+      byLength.set(bars, period)
     }
+    period.times++
+    period.days.push(day)
   }
 }
 
 /** The number for no name. */
 const NO_NAME = 0
 /** More than the bands of any field. */
-const MOST_NAMES = 2 ** 16
+const MAX_NAMES = 2 ** 16
 
-/** Numbers names in the order of their first use. */
+/** Gives names numbers in the order of their first use. */
 class Names {
   readonly #names: (string | null)[] = [null]
-  #last: { bands: readonly string[]; codes: number[] } = { bands: [], codes: [] }
+  #latest: { bands: readonly string[]; codes: number[] } = { bands: [], codes: [] }
 
   /** The numbers of a vocabulary; nearly always the same as for the previous ticker. */
   codesOf(bands: readonly string[]): readonly number[] {
-    if (this.#last.bands !== bands) this.#last = { bands, codes: bands.map(band => this.codeOf(band)) }
-    return this.#last.codes
+    if (this.#latest.bands !== bands) this.#latest = { bands, codes: bands.map(band => this.codeOf(band)) }
+    return this.#latest.codes
   }
 
   codeOf(name: string | null): number {
@@ -170,11 +160,12 @@ class Names {
     return known === -1 ? this.#names.push(name) - 1 : known
   }
 
-  named(code: number): string | null {
+  nameOf(code: number): string | null {
     return this.#names[code] ?? null
   }
 }
 
+/** The length so far of the current period of the first field, if it began on the day; otherwise NO_NUMBER. */
 function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number): number {
   return initial[0] === 0 && since[0] === day ? bars[0]! : NO_NUMBER
 }
@@ -187,33 +178,31 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   const knownStays = spellsOf(stays)
   const completed = knownStays.filter(stay => stay.ended)
-  const all = totalCount(stays)
-  const known = totalCount(knownStays)
-  const ended = totalCount(completed)
+  const stayCount = totalCount(stays)
+  const knownCount = totalCount(knownStays)
+  const completedCount = totalCount(completed)
   const steps = kaplanMeier(knownStays)
-  const effects = designEffects(
-    stays,
-    steps.map(({ length }) => length),
-  )
+  const lengths = steps.map(({ length }) => length)
+  const effects = designEffects(stays, lengths)
   const errors = survivalErrors(steps, effects)
   const interval = lengthInterval(steps, 0.5, effects)
   const longest = knownStays.reduce<Spell | null>((best, stay) => (isLonger(stay, best) ? stay : best), null)
-  const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
+  const completedBars = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
     median: lengthOfShare(steps, 0.5),
     median_low: interval.low,
     median_high: interval.high,
     p90: lengthOfShare(steps, 0.9),
-    mean: ended === 0 ? null : total / ended,
+    mean: completedCount === 0 ? null : completedBars / completedCount,
     longest: longest?.length ?? null,
     longest_is_active: longest === null ? null : !longest.ended,
   }
   return {
     band,
-    stays: all,
-    completed: ended,
-    censored: known - ended,
-    unknown: all - known,
+    stays: stayCount,
+    completed: completedCount,
+    censored: knownCount - completedCount,
+    unknown: stayCount - knownCount,
     ...figures,
     survival: steps.map(({ length, at_risk, ended, survival }, i) => ({
       bars: length,
@@ -222,7 +211,7 @@ export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
       share: survival,
       ...errors[i]!,
     })),
-    reasons: reasonsFor(figures, () => whyNone(all, ended)),
+    reasons: reasonsFor(figures, () => whyNull(stayCount, completedCount)),
   }
 }
 
@@ -230,7 +219,7 @@ export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
 const MONTH = 30
 
 /** Counts by day of a calendar that begins with `first`. */
-class Daily {
+class DailyCounts {
   readonly span: Span
   readonly counts: Float64Array
 
@@ -250,7 +239,7 @@ interface Span {
   last: number
 }
 
-/** First and last day; null where one has no days. */
+/** The first and the last day of some changes or periods; null without any, or if the days of one are unknown. */
 function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
@@ -265,17 +254,17 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
   return first <= last ? { first, last } : null
 }
 
-/** Periods per independent one, by length; only those count that may last longer. Never below 1. */
+/** For each length, how many of the periods that last longer count as one independent case; at least 1. */
 function designEffects(stays: readonly BandPeriod[], lengths: readonly number[]): number[] {
   const span = spanOf(stays)
   if (span === null) return lengths.map(() => 1)
-  const longer = new Daily(span)
-  const all = new Daily(span)
+  const longer = new DailyCounts(span)
+  const decided = new DailyCounts(span)
   const ascending = stays.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
   let n = 0
   for (const { days } of ascending) {
     longer.add(days!)
-    all.add(days!)
+    decided.add(days!)
     n += days!.length
   }
   let shorter = 0
@@ -284,29 +273,29 @@ function designEffects(stays: readonly BandPeriod[], lengths: readonly number[])
       const { ended, days } = ascending[shorter]!
       longer.add(days!, -1)
       if (ended) continue
-      // An active period may or may not last longer.
-      all.add(days!, -1)
+      // Undecided: an active period may or may not last longer.
+      decided.add(days!, -1)
       n -= days!.length
     }
-    const cases = effectiveCases(longer.counts, all.counts, MONTH)
+    const cases = effectiveCases(longer.counts, decided.counts, MONTH)
     return cases > 0 ? Math.max(1, n / cases) : 1
   })
 }
 
 /** The number of changes on each day; null without changes, or where their days are unknown. */
-export function countByDay(changes: readonly Change[]): Daily | null {
+export function countByDay(changes: readonly Change[]): DailyCounts | null {
   const span = spanOf(changes)
   if (span === null) return null
-  const daily = new Daily(span)
+  const daily = new DailyCounts(span)
   for (const { days } of changes) daily.add(days!)
   return daily
 }
 
-/** The share of some changes among all, with its interval. @param all as `countByDay` counts them */
-export function shareAmong(changes: readonly Change[], all: Daily): ShareInterval {
-  const held = new Daily(all.span)
-  for (const { days } of changes) held.add(days!)
-  return dailyShare(held.counts, all.counts, MONTH)
+/** The share of some changes among all, with its interval. @param all the counts of `countByDay` */
+export function shareAmong(changes: readonly Change[], all: DailyCounts): ShareInterval {
+  const some = new DailyCounts(all.span)
+  for (const { days } of changes) some.add(days!)
+  return dailyShare(some.counts, all.counts, MONTH)
 }
 
 /** The periods of known length. */
@@ -316,12 +305,12 @@ export function spellsOf(stays: readonly BandPeriod[]): Spell[] {
   return spells
 }
 
-/** Of two equally long periods the active one, because it will last longer. */
+/** Whether a period is longer than the longest so far. An active one is longer than a completed one of as many bars. */
 function isLonger(spell: Spell, best: Spell | null): boolean {
   return best === null || spell.length > best.length || (spell.length === best.length && !spell.ended)
 }
 
-function whyNone(stays: number, completed: number): string {
+function whyNull(stays: number, completed: number): string {
   if (stays === 0) return 'never entered in range'
   return completed === 0 ? 'no stay has ended' : 'not reached: too few stays have ended'
 }

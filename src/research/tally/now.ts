@@ -57,8 +57,8 @@ export interface FieldState {
 }
 
 /**
- * Throws NotFound for an unknown ticker, TierRestricted for a field above the tier, InvalidParameter for no ticker or
- * field.
+ * Answers `bands now`: the current bands of the queried fields and tickers, as filtered by `band` and `since`. Throws
+ * NotFound for an unknown ticker, TierRestricted for a field above the tier, InvalidParameter for no ticker or field.
  */
 export async function now(source: Source, query: NowQuery, { step }: RunContext = {}): Promise<Now> {
   const { fields, timeframe, omitted = [] } = query
@@ -67,26 +67,23 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   await refuseUnknownBands(source, query)
   const answers: AnsweredRange[] = []
   const states: FieldState[] = []
-  for (const part of singleQueries({ ...query, tickers })) {
-    for await (const periods of source.bandPeriods({ ...part, timeframe })) {
+  for (const group of groupByFields({ ...query, tickers })) {
+    for await (const periods of source.bandPeriods({ ...group, timeframe })) {
       step?.(() => `now  ${periods.ticker}  ${states.length + 1} questions`)
       answers.push({ query_range: periods.query_range, after: periods.after, as_of: periods.as_of })
       for (let f = 0; f < periods.fields.length; f++) states.push(stateOf(periods, f))
     }
   }
+  // Only these two of the scope: the query has no bounds.
   const { query_range, as_of } = scopeOf(answers, {})
-  return {
-    schema: 'bands.now/2',
-    timeframe,
-    query_range,
-    as_of,
-    states: states.filter(state => isWanted(state, query)),
-    ...(omitted.length > 0 && { omitted: [...omitted] }),
-  }
+  const wanted = states.filter(state => matchesBandAndSince(state, query))
+  const result: Now = { schema: 'bands.now/2', timeframe, query_range, as_of, states: wanted }
+  if (omitted.length > 0) result.omitted = [...omitted]
+  return result
 }
 
-/** Unknown bands do not count as changed. */
-function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
+/** Whether a field is in a queried band, and entered its band since the queried day; true for a filter that is not set. */
+function matchesBandAndSince({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
   if (typeof query.since === 'number') return since !== null && parseDay(since)! >= query.since
   return query.since === undefined || (initial === false && bars !== null && bars <= query.since.last)
@@ -102,48 +99,28 @@ async function refuseUnknownBands(source: Source, { band: bands = [], fields }: 
   throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
 }
 
-/** Queries to ask one by one: one for all tickers, or one for each run of tickers with the same fields left out. */
-function singleQueries({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
+/** Splits a query: without `skip` one group of all tickers, otherwise a group for each run of tickers with the same fields. */
+function groupByFields({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
   const distinctFields = [...new Set(fields)]
   if (skip === undefined) return [{ tickers: [...tickers], fields: distinctFields }]
-  const queries: { tickers: string[]; fields: string[] }[] = []
+  const groups: { tickers: string[]; fields: string[] }[] = []
   for (const ticker of tickers) {
     const notSkipped = distinctFields.filter(field => !skip({ ticker, field, timeframe }))
-    // Where all fields of a ticker are skipped, all are asked for: the answer has each ticker.
+    // Each ticker must be in the answer, so a ticker whose fields are all skipped gets all of them.
     const fieldsOfTicker = notSkipped.length > 0 ? notSkipped : distinctFields
-    const previous = queries.at(-1)
+    const previous = groups.at(-1)
     if (previous?.fields.join() === fieldsOfTicker.join()) previous.tickers.push(ticker)
-    else queries.push({ tickers: [ticker], fields: fieldsOfTicker })
+    else groups.push({ tickers: [ticker], fields: fieldsOfTicker })
   }
-  return queries
+  return groups
 }
 
-/** The current band of a field, with the period in it and the completed ones; null values with their reasons. */
+/** The current band of a field, its period and the completed ones. @param fieldIndex of the field in `periods.fields` */
 function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const { ticker, fields, bands, present, after } = periods
   const field = fields[fieldIndex]!
   const code = present.band[fieldIndex]!
-  if (code === UNDEFINED) {
-    const noBand = 'no band of this field can be seen'
-    return {
-      ticker,
-      field,
-      band: null,
-      since: null,
-      bars: null,
-      initial: null,
-      prev_band: null,
-      completed_stays: { n: 0, median: null, p90: null },
-      reasons: {
-        band: noBand,
-        since: noBand,
-        bars: noBand,
-        initial: noBand,
-        prev_band: noBand,
-        completed_stays: 'there is no band',
-      },
-    }
-  }
+  if (code === UNDEFINED) return stateWithoutBand(ticker, field)
   const since = dateIn(present.since, fieldIndex)
   const bars = present.bars[fieldIndex] === NO_NUMBER ? null : present.bars[fieldIndex]! + 1
   const initial = present.initial[fieldIndex] === 1
@@ -166,6 +143,14 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
     completed_stays: completed,
     reasons,
   }
+}
+
+/** The state of a field that has no band: all values are null, each with its reason. */
+function stateWithoutBand(ticker: string, field: string): FieldState {
+  const values = { band: null, since: null, bars: null, initial: null, prev_band: null }
+  const reasons = Object.fromEntries(Object.keys(values).map(name => [name, 'no band of this field can be seen']))
+  const completed_stays = { n: 0, median: null, p90: null }
+  return { ticker, field, ...values, completed_stays, reasons: { ...reasons, completed_stays: 'there is no band' } }
 }
 
 /** The number of completed periods in the current band, and quantiles of their lengths. @param f index of the field */

@@ -125,11 +125,7 @@ function trialGroup({ value, members }: Group, by: TallyGrouping | null, sources
   const isOfFewTickers = by === 'ticker' || by === 'sector'
   const groupSources = isOfFewTickers ? members.map(({ source }) => source) : sources
   const pricedSources = groupSources.filter(({ base }) => base !== null)
-  return {
-    value,
-    tickers: groupSources.map(({ ticker }) => ticker),
-    days: pricedSources.map(({ days }) => days),
-  }
+  return { value, tickers: groupSources.map(({ ticker }) => ticker), days: pricedSources.map(({ days }) => days) }
 }
 
 /** The events of one value, ticker by ticker. */
@@ -482,13 +478,8 @@ export interface StatsPage {
 export async function statsPage(source: Source, { limit: _limit, ...query }: EventsQuery): Promise<StatsPage> {
   const { ticker, field, timeframe, context } = query
   const { events, groups, query_range, by, warnings } = await tally(source, { ...query, tickers: [ticker] })
-  return {
-    ticker,
-    field,
-    timeframe,
-    stats: { by, groups, warnings },
-    total_occurrences: events,
-    query_range,
-    ...(context && { context }),
-  }
+  const stats = { by, groups, warnings }
+  const page: StatsPage = { ticker, field, timeframe, stats, total_occurrences: events, query_range }
+  if (context !== undefined) page.context = context
+  return page
 }

@@ -61,7 +61,6 @@ export async function transitionsOf(
   const [vocabulary, contexts] = await ordersOf(source, query)
   const order = bandsOf(events, vocabulary)
   const { timeframe, context = null } = query
-  const figures = figuresOf(order, timeframe)
   return {
     schema: 'bands.transitions/2',
     tickers: names,
@@ -70,17 +69,18 @@ export async function transitionsOf(
     context,
     ...scopeOf(answers, query),
     bands: order,
-    ...figures(events, stays),
-    by_context: context === null ? null : await byContext(order, events, stays, figures, contexts),
+    ...figuresOf(order, events, stays, timeframe),
+    by_context: context === null ? null : await byContext(order, events, stays, timeframe, contexts),
     notes: notesOf(names, context !== null),
   }
 }
 
+/** The figures for each band of the context, and the tests. @param vocabulary of the context's field */
 async function byContext(
   bands: readonly string[],
   events: readonly Change[],
   stays: readonly BandPeriod[],
-  figures: (events: readonly Change[], stays: readonly BandPeriod[]) => Figures,
+  timeframe: Timeframe,
   vocabulary: readonly string[],
 ): Promise<Transitions['by_context']> {
   // Loaded on demand: the distributions take longer to load than the query to answer.
@@ -89,23 +89,16 @@ async function byContext(
   const groups = contexts.map(context => {
     const entered = events.filter(event => (event.context_band ?? null) === context)
     const begun = stays.filter(stay => stay.context === context)
-    return { context, ...figures(entered, begun) }
+    return { context, ...figuresOf(bands, entered, begun, timeframe) }
   })
   return { groups, tests: contextTests(bands, contexts, events, stays) }
 }
 
 /** Throws InvalidParameter for a filter on bands: the gaps of such a history would look like long periods. */
-function refuseBands(query: Partial<PoolQuery>): void {
-  for (const [param, band] of [
-    ['band', query.bands?.join(',')],
-    ['context_band', query.context?.band],
-  ] as const) {
-    if (band === undefined) continue
-    throw new InvalidParameter(`transitions count every band; ${param} is none of their parameters.`, {
-      param,
-      value: band,
-    })
-  }
+function refuseBands({ bands, context }: Partial<PoolQuery>): void {
+  const [param, value] = bands === undefined ? ['context_band', context?.band] : ['band', bands.join(',')]
+  if (value === undefined) return
+  throw new InvalidParameter(`transitions count every band; ${param} is none of their parameters.`, { param, value })
 }
 
 /** The bands of the vocabulary and of all changes, in their order. */
@@ -115,27 +108,24 @@ function bandsOf(events: readonly Change[], vocabulary: readonly string[]): stri
   return [...bands].sort(byVocabulary(vocabulary))
 }
 
-/** A function that computes the figures of some changes and periods. */
 function figuresOf(
   bands: readonly string[],
+  events: readonly Change[],
+  stays: readonly BandPeriod[],
   timeframe: Timeframe,
-): (events: readonly Change[], stays: readonly BandPeriod[]) => Figures {
-  return (events, stays) => {
-    const byBand = new Map<string, BandPeriod[]>(bands.map(band => [band, []]))
-    for (const period of stays) byBand.get(period.band)!.push(period)
-    const bandsWithStays = [...byBand]
-    return {
-      events: totalCount(events),
-      matrix: transitionMatrix(bands, events),
-      per_bar: perBarMatrix(bands, stays),
-      dwell: bandsWithStays.map(([band, staysInBand]) => dwell(band, staysInBand)),
-      incidence: bandsWithStays.flatMap(([band, staysInBand]) => leaving(band, bands, staysInBand, timeframe)),
-    }
+): Figures {
+  const staysByBand = bands.map(band => ({ band, stays: stays.filter(stay => stay.band === band) }))
+  return {
+    events: totalCount(events),
+    matrix: transitionMatrix(bands, events),
+    per_bar: perBarMatrix(bands, stays),
+    dwell: staysByBand.map(({ band, stays }) => dwell(band, stays)),
+    incidence: staysByBand.flatMap(({ band, stays }) => leavingShares(band, bands, stays, timeframe)),
   }
 }
 
-function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
-  const split = [
+function notesOf(tickers: readonly string[], hasContext: boolean): string[] {
+  const contextNotes = [
     `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${TESTS_CHECKED_IN}`,
     ...(tickers.length > 1 ? ['They take stays as independent; tickers that move together make p too small.'] : []),
   ]
@@ -143,7 +133,7 @@ function notesOf(tickers: readonly string[], isSplit: boolean): string[] {
     'First stay left out: the day on which it began is not known.',
     'Active stays count as longer than their bars so far (Kaplan-Meier estimates of the median and of P90, the 90th percentile). The interval of the median is wide, because stays last whole bars.',
     'Intervals of shares and medians count independent cases: stays that begin within a month may have one cause. Those of the shares are in JSON and CSV.',
-    ...(isSplit ? split : []),
+    ...(hasContext ? contextNotes : []),
   ]
 }
 
@@ -173,8 +163,8 @@ export interface TransitionRow {
  * no event goes into the band, or if the days of the events are unknown.
  */
 export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
-  const counted = counter(bands)
-  for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
+  const pairs = pairCounter(bands)
+  for (const { band, prev_band, times = 1 } of events) pairs.add(prev_band, band, times)
   return bands.map(from => {
     const left = events.filter(({ prev_band }) => prev_band === from)
     const leftByDay = countByDay(left)
@@ -184,10 +174,8 @@ export function transitionMatrix(bands: readonly string[], events: readonly Chan
       const { low, high, independent } = shareAmong(into, leftByDay)
       return [to, { low, high, independent }] as const
     })
-    return {
-      ...row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'),
-      intervals: Object.fromEntries(intervals),
-    }
+    const row = matrixRow(from, bands, to => (to === from ? null : pairs.count(from, to)), 'never left in range')
+    return { ...row, intervals: Object.fromEntries(intervals) }
   })
 }
 
@@ -197,18 +185,18 @@ export function transitionMatrix(bands: readonly string[], events: readonly Chan
  * first day is unknown are skipped; `next` is null where the end is outside the range.
  */
 function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): TransitionRow[] {
-  const counted = counter(bands)
+  const pairs = pairCounter(bands)
   for (const { band, ended, bars, next, times = 1 } of stays) {
     if (bars === null) continue
-    counted.add(band, band, times * (ended ? bars - 1 : bars))
-    if (next !== null) counted.add(band, next, times)
+    pairs.add(band, band, times * (ended ? bars - 1 : bars))
+    if (next !== null) pairs.add(band, next, times)
   }
-  return bands.map(from =>
-    row(from, bands, to => counted.of(from, to), 'no bar in this band has a next bar in the range'),
-  )
+  const reason = 'no bar in this band has a next bar in the range'
+  return bands.map(from => matrixRow(from, bands, to => pairs.count(from, to), reason))
 }
 
-function row(
+/** The row of one band. @param count of transitions to a band; null where it cannot follow @param reason for n = 0 */
+function matrixRow(
   from: string,
   bands: readonly string[],
   count: (to: string) => number | null,
@@ -226,7 +214,7 @@ function row(
 }
 
 /** Counts how often one band followed another. */
-function counter(bands: readonly string[]) {
+function pairCounter(bands: readonly string[]) {
   const indices = new Map(bands.map((band, i) => [band, i]))
   const counts = new Int32Array(bands.length * bands.length)
   const index = (from: string, to: string): number => indices.get(from)! * bands.length + indices.get(to)!
@@ -234,7 +222,7 @@ function counter(bands: readonly string[]) {
     add: (from: string, to: string, times: number): void => {
       counts[index(from, to)]! += times
     },
-    of: (from: string, to: string): number => counts[index(from, to)]!,
+    count: (from: string, to: string): number => counts[index(from, to)]!,
   }
 }
 
@@ -254,26 +242,27 @@ export interface Leaving {
 
 /**
  * Cumulative incidence by next band at each window of the timeframe. Active periods are censored at their bars so far.
- * @param stays all of one band
+ * @param stays the periods in `band`
  */
-export function leaving(
+export function leavingShares(
   band: string,
   bands: readonly string[],
   stays: readonly BandPeriod[],
   timeframe: Timeframe,
 ): Leaving[] {
-  const causes = bands.length + 1
-  const causeOf = new Map(bands.map((to, i) => [to, i]))
+  // The cause of an end is the index of the next band; one more for a next band that is not known.
+  const unknownNext = bands.length
   const spells: CausedSpell[] = []
   for (const { bars, ended, next, times = 1 } of stays) {
     if (bars === null) continue
-    const cause = next === null ? bands.length : causeOf.get(next)!
+    const cause = next === null ? unknownNext : bands.indexOf(next)
     spells.push({ length: bars, cause: ended ? cause : null, times })
   }
-  const steps = cumulativeIncidence(spells, causes)
+  const steps = cumulativeIncidence(spells, bands.length + 1)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
-    const reason = whyNoShares(totalCount(stays), totalCount(spells), bars > longest && steps.at(-1)?.survival !== 0)
+    const isTooLong = bars > longest && steps.at(-1)?.survival !== 0
+    const reason = whyNoShares(totalCount(stays), totalCount(spells), isTooLong)
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
@@ -281,15 +270,15 @@ export function leaving(
       bars,
       staying: reason === null ? (step?.survival ?? 1) : null,
       to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
-      unknown: share(bands.length),
+      unknown: share(unknownNext),
       reason,
     }
   })
 }
 
-/** Why shares are null; null when they are not. @param beyond whether the window is longer than every period */
-function whyNoShares(stays: number, known: number, beyond: boolean): string | null {
+/** Why shares are null; null when they are not. @param isTooLong whether the window is longer than every period */
+function whyNoShares(stays: number, known: number, isTooLong: boolean): string | null {
   if (stays === 0) return 'never entered in range'
   if (known === 0) return 'how long its stays have lasted is not known'
-  return beyond ? 'no stay was seen for so long' : null
+  return isTooLong ? 'no stay was seen for so long' : null
 }

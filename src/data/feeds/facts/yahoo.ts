@@ -169,13 +169,14 @@ function parseModule<Shape extends z.ZodType>(
   return parseShape(context.file, shape, module, 'a quote summary of Yahoo', ['quoteSummary', 'result', '0', name])
 }
 
-/** Adds the grades of a module; returns the number of its rows. Of two by one firm on one day the later one counts. */
+/** Gives the grades of a module to the sink, which counts the latest of a firm on a day; returns the number of rows. */
 function addGradesOf(module: unknown, context: ModuleContext): Outcome {
   const { sink } = context
   const { history } = parseModule(context, 'upgradeDowngradeHistory', History, module)
   const timedGrades: TimedGrade[] = []
-  const inOrder = history.toReversed().sort((a, b) => a.epochGradeDate - b.epochGradeDate)
-  for (const { epochGradeDate: time, firm, toGrade } of inOrder) {
+  // Yahoo lists the newest first. Reversed, rows of one moment are oldest first, too, as `sort` is stable.
+  const oldestFirst = history.toReversed().sort((a, b) => a.epochGradeDate - b.epochGradeDate)
+  for (const { epochGradeDate: time, firm, toGrade } of oldestFirst) {
     const known = pastDay('epochGradeDate', time, context)
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
