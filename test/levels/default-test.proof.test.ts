@@ -4,7 +4,7 @@ import { twoSidedNormal, twoSidedT } from '../../src/core/statistics/distributio
 import { deviation, mean } from '../../src/core/statistics/moments.js'
 import { neweyWest } from '../../src/core/statistics/robust.js'
 import { cellOf, type MemberBars, memberBars } from '../../src/research/study/cell.js'
-import { tooFew } from '../../src/research/study/result.js'
+import { whyTooFew } from '../../src/research/study/result.js'
 import { eligibleBars, forwardReturns, signalsOf } from '../../src/research/study/signals.js'
 import { marketOf, queryOf } from '../study/support/study-market.js'
 import { draws, FULL, provenInFull } from '../support/full.js'
@@ -83,7 +83,7 @@ async function trialsIn(market: readonly NullTicker[], world: World, tickers: nu
       const events = members.reduce((sum, member) => sum + member.events.length, 0)
       const elapsed = members.map(member => member.events.map(i => member.bars[i]!))
       const independent = elapsed.reduce((sum, bars) => sum + countOverlap(bars, horizon).independent, 0)
-      if (tooFew(events, independent, { min_events }) !== null) continue
+      if (whyTooFew(events, independent, { min_events }) !== null) continue
       const test = tested(members, horizon)
       const planted = tested(members.map(withEdge), horizon)
       if (test !== null && planted !== null) found.push({ world, tickers, horizon, kind, ...test, planted })

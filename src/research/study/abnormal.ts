@@ -32,7 +32,7 @@ import {
   LEAST_UNITS,
   type PathPoint,
   type TestResult,
-  tooFew,
+  whyTooFew,
 } from './result.js'
 import { type CalendarTime, calendarTime, type StudyPrices, type Subject } from './subject.js'
 
@@ -53,7 +53,7 @@ export function abnormalOver(
   const n = complete.length
   const { car } = meanAbnormalReturn(complete)
   const disjointEvents = eventsSharingNoDay(complete)
-  const noTestReason = n === 0 ? NO_EVENT : tooFew(n, disjointEvents.length, query)
+  const noTestReason = n === 0 ? NO_EVENT : whyTooFew(n, disjointEvents.length, query)
   const tests = TESTS.map(test => {
     const usedEvents = test === JOINT_TEST ? complete : disjointEvents
     return runTest(test, noTestReason ?? usedEvents, n)
@@ -104,7 +104,7 @@ function runTest([test, title, run]: Test, used: readonly DatedEvent[] | string,
   return { test, name, statistic, df, p, reason }
 }
 
-/** Why an event has no abnormal return over the horizon, though `abnormalEventOver` is null for it. */
+/** Why `abnormalEventOver` is null for an event. */
 function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {
   if (lost !== null) return lost
   return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
@@ -175,7 +175,7 @@ function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: nu
   return path
 }
 
-/** The model of an event, from the returns in the estimation period before it; null with the reason if those lack. */
+/** The model of an event, from the returns in the estimation period before it; null with the reason if some are missing. */
 function estimateModel({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
   const from = bar - ESTIMATION.first
   // The first bar of a ticker has no return.
@@ -264,7 +264,7 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events: their indices on the common calendar, and the mean price move by bar of a part of the path. */
+/** A ticker with events: their indices on the common calendar, and the mean move after any base bar by point of the path. */
 interface PathMember {
   prices: StudyPrices
   bars: Int32Array

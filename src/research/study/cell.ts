@@ -65,7 +65,7 @@ export interface MemberBars extends Omit<Member, 'indices'> {
 }
 
 /**
- * The part of one ticker in a cell.
+ * Collects the base bars of one ticker, on which the window has elapsed, with their returns and the events among them.
  * @param forward r_h of every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
@@ -106,11 +106,11 @@ export function memberBars(
   }
 }
 
-/** Indices of some bars within `bars`, both ascending; bars that are missing there are left out. */
-export function indicesAmong(bars: Int32Array, some: Int32Array): Int32Array {
-  if (!isConsecutive(bars)) return indicesIn(bars, some).filter(index => index >= 0)
+/** The index in `bars` of each wanted bar, both ascending; wanted bars that are missing there are left out. */
+export function indicesAmong(bars: Int32Array, wanted: Int32Array): Int32Array {
+  if (!isConsecutive(bars)) return indicesIn(bars, wanted).filter(index => index >= 0)
   const [first = 0] = bars
-  const inside = some.subarray(countBelow(some, first), countBelow(some, first + bars.length))
+  const inside = wanted.subarray(countBelow(wanted, first), countBelow(wanted, first + bars.length))
   return inside.map(bar => bar - first)
 }
 
@@ -127,7 +127,7 @@ interface CalendarSeries {
   excess: Float64Array
 }
 
-/** The series of some members. @param days number of days of the calendar */
+/** The events and excess returns of some members by day. @param days number of days of the calendar */
 export function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
   for (const { indices, events, returns, base } of members) {
@@ -148,7 +148,7 @@ export interface Unit {
   sum: number
 }
 
-/** The units of a cell; no two share a day. Tickers move together, so events of one day are one unit. */
+/** Joins events whose windows share days into units. Tickers move together, so events of one day are one unit. */
 export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
   const units: Unit[] = []
   for (const day of daysWith(events)) {
@@ -164,7 +164,7 @@ export function independentUnits({ events, excess }: CalendarSeries, horizon: nu
   return units
 }
 
-/** Days with at least one event. */
+/** The calendar indices of the days with at least one event. */
 export function daysWith(events: Float64Array): Int32Array {
   // A loop, because iterators over a long calendar take twenty times as long, and each bar of a path calls this.
   const days = new Int32Array(events.length)
@@ -208,13 +208,13 @@ export function effectiveUnits(units: readonly Unit[]): number {
   return sum ** 2 / squares
 }
 
-/** Says that there are too few units. */
+/** The reason for no interval where a cell has too few units. */
 export function fewUnits(units: number): string {
   const what = units === 1 ? 'stretch of time' : 'stretches of time'
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
 }
 
-/** Returns after any bar; each ticker weighs by its events. Sorts each ticker's returns in place. */
+/** The base: returns after any bar; each ticker weighs by its events. Sorts them in place, and has them as `columns`. */
 export function baseOf(
   members: readonly Pick<MemberBars, 'returns' | 'events' | 'base' | 'baseHit'>[],
 ): StudyWindow['base'] & { columns: Weighted[] } {
@@ -344,30 +344,24 @@ export function aftermathTally(
   const expected = PERFORMANCES.map((_, band) =>
     members.reduce((sum, { codes, events, counts }) => sum + (events.length * counts[band]!) / codes.length, 0),
   )
-  const found = {
+  const figures = {
     counts: eventCounts,
     base: PERFORMANCES.map((_, band) => members.reduce((sum, { counts }) => sum + counts[band]!, 0)),
     lift: eventCounts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
   }
-  if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
+  if (tooFew !== null) return { ...figures, g: null, p: null, reason: tooFew }
   const test = gTestShift(members, calendar.length, horizon, PERFORMANCES.length, options)
-  return 'reason' in test ? { ...found, g: null, p: null, ...test } : { ...found, g: test.g, p: test.p, reason: null }
+  if ('reason' in test) return { ...figures, g: null, p: null, reason: test.reason }
+  return { ...figures, g: test.g, p: test.p, reason: null }
 }
 
 /**
  * The base bars with an aftermath band, and the number in each band. The band ranks the return over the window among
- * earlier returns of the same ticker that had ended by the bar. The engine's records agree for their five windows. There
- * is no band while the window has not elapsed, and with too few earlier returns.
+ * earlier returns of the same ticker that had ended by the bar. There is no band while the window has not elapsed, and
+ * with too few earlier returns.
  */
 export function barsWithAftermath(
-  {
-    prices,
-    eligible,
-    signals,
-  }: Pick<Subject, 'eligible'> & {
-    prices: Pick<StudyPrices, 'series'>
-    signals: Pick<Signals, 'bars'>
-  },
+  { prices, eligible, signals }: Pick<Subject, 'eligible'> & { signals: Pick<Signals, 'bars'> } & PricedSubject,
   horizon: number,
   memory: AftermathMemory,
 ) {
@@ -392,6 +386,8 @@ export function barsWithAftermath(
   return { codes: codes.subarray(0, n), counts, days: daysAt(days, ranked), events: indicesAmong(ranked, signals.bars) }
 }
 
+type PricedSubject = { prices: Pick<StudyPrices, 'series'> }
+
 /** Memory for the aftermath bands of all tickers; small columns of each ticker would take more. */
 interface AftermathMemory {
   codes: Uint8Array
@@ -404,9 +400,7 @@ interface AftermathMemory {
 }
 
 /** Memory for some subjects: codes for all their base bars, the other columns as long as the longest of them. */
-export function aftermathMemory(
-  subjects: readonly { eligible: Int32Array; prices: Pick<StudyPrices, 'series'> }[],
-): AftermathMemory {
+export function aftermathMemory(subjects: readonly (Pick<Subject, 'eligible'> & PricedSubject)[]): AftermathMemory {
   const bars = subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
   const longest = subjects.reduce((most, { prices }) => Math.max(most, prices.series.days.length), 0)
   return {

@@ -55,12 +55,9 @@ export async function eventStudy(
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const ownTrials = trialsOf(query, range, cells)
   const logState = await noteAndCompare(trials, 'cell', ownTrials, query.family ?? 'ledger')
-  const windows = withVerdicts(
-    cells.map(({ window }) => window),
-    ownTrials,
-    logState,
-  )
-  const found: EventStudy = {
+  const uncorrected = cells.map(({ window }) => window)
+  const windows = withVerdicts(uncorrected, ownTrials, logState)
+  const study: EventStudy = {
     ...describeStudy(material, range),
     trials: { run: windows.length, ledger: logState?.countOfKind ?? null },
     log: logState?.log ?? null,
@@ -72,7 +69,7 @@ export async function eventStudy(
     warnings: [...bySeverity(warningsOfStudy(material, windows)), ...source.remarks()],
     hints: hintsOf(material),
   }
-  return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
+  return withOccurrences(study, () => occurrencesOf(subjects, query.horizons))
 }
 
 /** Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log. */
@@ -82,13 +79,10 @@ function withVerdicts(
   logState: RunInLog | null,
 ): StudyWindow[] {
   const logQs = ownTrials.map(({ hash }) => logState?.q.get(hash) ?? null)
-  const judgements = judgeTogether(
-    windows.map(({ diff, tests }, i) => ({
-      difference: diff,
-      p: tests[0]?.p ?? null,
-      least: leastByLog(logState?.log ?? null, logQs[i]!),
-    })),
-  )
+  const testedWindows = windows.map(({ diff, tests }, i) => {
+    return { difference: diff, p: tests[0]?.p ?? null, least: leastByLog(logState?.log ?? null, logQs[i]!) }
+  })
+  const judgements = judgeTogether(testedWindows)
   return windows.map((window, i) => {
     const { corrected, verdict } = judgements[i]!
     const log_q = logQs[i]!
@@ -165,7 +159,7 @@ export type StudyTask =
 /** With fewer tickers a second thread would save less time than it takes from the processor. */
 const MIN_TICKERS_FOR_THREAD = 100
 
-/** A second thread for some parts of a study of many tickers; null where it would not pay, or may not run. */
+/** A second thread for some parts of a study of many tickers; null if it would not save time, or may not run. */
 function secondThreadFor({ tickers }: StudyQuery, { threads = availableParallelism(), cluster }: Workers) {
   const pays = tickers.length >= MIN_TICKERS_FOR_THREAD && threads > 1 && cluster === undefined && canStartThreads()
   return pays ? new SecondThread<Material, StudyTask, Partial<Parts>>('last-of-study') : null
@@ -186,34 +180,34 @@ async function partsOf(
 ) {
   const tasks = tasksOf(material)
   const noteProgress = (i: number): void =>
-    step(() => `study  ${nameOf(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
+    step(() => `study  ${taskName(tasks[i]!, material)}  ${i + 1}/${tasks.length}`)
   const runPart = partRunner(material)
   const runHere = (task: StudyTask): Partial<Parts> => {
     noteProgress(tasks.indexOf(task))
     return runPart(task)
   }
-  const bars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
-  const ms = 1 + (tasks.length * bars) / BARS_A_MS
+  const baseBars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
+  const ms = 1 + (tasks.length * baseBars) / BARS_A_MS
   const work = { job: 'study' as const, data: () => material, tasks, ms, here: runHere }
-  // A second column of the returns of a market would take too much memory.
+  // Only this thread does the first tasks, those with a base: a second buffer for them would take too much memory.
   const reserved = material.query.horizons.length
   const results =
     secondThread === null
       ? runInOrder(work, { threads: 1, cluster })
       : await secondThread.results(material, tasks, runHere, reserved)
-  const all: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
+  const parts: Parts = { path: [], band_paths: [], withBase: [], withoutBase: [] }
   let done = 0
   for await (const { path = [], band_paths = [], withBase = [], withoutBase = [] } of results) {
-    all.path.push(...path)
-    all.band_paths.push(...band_paths)
-    all.withBase.push(...withBase)
-    all.withoutBase.push(...withoutBase)
+    parts.path.push(...path)
+    parts.band_paths.push(...band_paths)
+    parts.withBase.push(...withBase)
+    parts.withoutBase.push(...withoutBase)
     if (cluster !== undefined) noteProgress(done++)
   }
-  const cells = all.withBase.map(({ window, sharpe }, i): Cell => {
-    return { window: joinWindow(window, all.withoutBase[i]!, material.query), sharpe }
+  const cells = parts.withBase.map(({ window, sharpe }, i): Cell => {
+    return { window: joinWindow(window, parts.withoutBase[i]!, material.query), sharpe }
   })
-  return { path: all.path, band_paths: all.band_paths, cells }
+  return { path: parts.path, band_paths: parts.band_paths, cells }
 }
 
 /**
@@ -233,7 +227,7 @@ function tasksOf({ query: { path, filter, horizons }, subjects }: Material): Stu
 }
 
 /** The name of a task in the progress line. */
-function nameOf(task: StudyTask, { subjects }: Material): string {
+function taskName(task: StudyTask, { subjects }: Material): string {
   if ('figures' in task) return `${task.horizon} bars`
   return 'band' in task ? `path of ${subjects[0]!.states.bands[task.band]!}` : 'path'
 }
@@ -290,14 +284,14 @@ function trialsOf({ tickers, filter }: StudyQuery, range: Range, cells: readonly
 function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Generator<Occurrence> {
   const counts = subjects.map(({ signals }) => signals.bars.length)
   const total = sum(counts)
-  // Of each event: the index of its subject, and its index among the events of the subject.
+  // For each event: the index of its subject, and its index among the events of the subject.
   const subjectOf = new Int32Array(total)
   const eventOf = new Int32Array(total)
   const order = new Float64Array(total)
   let n = 0
-  subjects.forEach(({ prices, signals: { bars } }, at) => {
+  subjects.forEach(({ prices, signals: { bars } }, subjectIndex) => {
     for (let i = 0; i < bars.length; i++, n++) {
-      subjectOf[n] = at
+      subjectOf[n] = subjectIndex
       eventOf[n] = i
       // Numbers whose order is that of the days, and on one day that of the events.
       order[n] = prices.series.days[bars[i]!]! * total + n
@@ -314,7 +308,7 @@ function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]):
   const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!
   const flips = signals.flips[i]!
-  const found: Occurrence = {
+  const occurrence: Occurrence = {
     ticker,
     date: formatDay(prices.series.days[bar]!),
     prev_band: states.bands[signals.left[i]!]!,
@@ -329,12 +323,12 @@ function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]):
   }
   horizons.forEach((horizon, h) => {
     const window = windowName(horizon, prices.series.timeframe)
-    const followed = returnAfter(prices, bar, horizon)
-    const elapsed = !Number.isNaN(followed)
+    const laterReturn = returnAfter(prices, bar, horizon)
+    const elapsed = !Number.isNaN(laterReturn)
     const { mfe, mae } = extremesAfter(subject, i, h)
-    found.returns[window] = elapsed ? followed : null
-    found.mfe[window] = elapsed ? mfe : null
-    found.mae[window] = elapsed ? mae : null
+    occurrence.returns[window] = elapsed ? laterReturn : null
+    occurrence.mfe[window] = elapsed ? mfe : null
+    occurrence.mae[window] = elapsed ? mae : null
   })
-  return found
+  return occurrence
 }

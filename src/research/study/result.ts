@@ -53,7 +53,7 @@ export function samplingOf({ seed, reps, resamples, min_events }: Pick<StudyQuer
 export const LEAST_UNITS = 10
 
 /** Why there is neither p-value nor interval; null with enough events. */
-export function tooFew(n: number, independent: number, options: Pick<Sampling, 'min_events'>): string | null {
+export function whyTooFew(n: number, independent: number, options: Pick<Sampling, 'min_events'>): string | null {
   if (independent < LEAST_UNITS)
     return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
   return n < options.min_events ? `${n} events are fewer than the ${options.min_events} asked for` : null

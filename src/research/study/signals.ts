@@ -29,7 +29,7 @@ export interface Signals {
   contextBands: (string | null)[] | null
 }
 
-/** The signals of one ticker, with the prices and bands that number them. */
+/** The signals of one ticker. Their bars are indices of `prices`, their bands those of `states`. */
 export interface TickerSignals {
   prices: MarketBars
   states: States
@@ -52,11 +52,8 @@ export async function* signalsOf(
   for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
     // Read late, so that an error of the ticker itself is reported first.
     context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
-    yield {
-      prices,
-      states: states[0]!,
-      signals: signalsIn(prices, states[0]!, filter, context, states[1]?.codes ?? null),
-    }
+    const [fieldStates, truths] = states
+    yield { prices, states: fieldStates!, signals: signalsIn(prices, fieldStates!, filter, context, truths?.codes) }
   }
 }
 
@@ -87,7 +84,7 @@ export function signalsIn(
   return filterSignals({ ...signals, contextBands }, signal => isChosen(contextBands[signal]!, bands))
 }
 
-/** Whether a context's band is one of the chosen ones; any band is, without a choice. */
+/** Whether a context's band is one of the chosen ones. Without a choice (null) every bar passes, also without a band. */
 export function isChosen(band: string | null, chosen: readonly string[] | null): boolean {
   return chosen === null || (band !== null && chosen.includes(band))
 }
@@ -183,13 +180,13 @@ export function allowedCodes(words: readonly string[], chosen: readonly string[]
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
 
-/** The value. Throws TierRestricted if it is absent: only the answers to a Free key omit it. */
+/** Returns a known value. Throws TierRestricted for UNDEFINED: only the answers to a Free key omit the value. */
 function requireKnown(value: number, what: string): number {
   if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
   return value
 }
 
-/** Selects some events of the columns by index. @param contextBands those of the selected events */
+/** The columns of some events, selected by index. @param contextBands those of the selected events */
 function signalsAt(
   { bars, ...codes }: Omit<Signals, 'contextBands'>,
   indices: readonly number[],
@@ -251,7 +248,7 @@ interface LostWindows {
   settled: number
 }
 
-/** The lost windows of some bars. @param asOf the market's day; it separates bars that end early from the newest bars */
+/** Counts the windows of some bars that reach beyond the last bar. @param asOf the market's day: bars may end before it */
 export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
@@ -259,13 +256,13 @@ export function lostWindowsOf(
   asOf: Day | null,
 ): LostWindows {
   const count = series.days.length
-  let reaching = 0
-  for (let i = 0; i < bars.length; i++) if (bars[i]! + horizon >= count) reaching++
+  let beyondEnd = 0
+  for (let i = 0; i < bars.length; i++) if (bars[i]! + horizon >= count) beyondEnd++
   const lost: LostWindows = { notElapsed: 0, delisted: 0, settled: 0 }
   const last = series.days.at(-1)
-  if (delisting !== null) lost.settled = reaching
-  else if (last !== undefined && asOf !== null && asOf - last > LONGEST_PAUSE) lost.delisted = reaching
-  else lost.notElapsed = reaching
+  if (delisting !== null) lost.settled = beyondEnd
+  else if (last !== undefined && asOf !== null && asOf - last > LONGEST_PAUSE) lost.delisted = beyondEnd
+  else lost.notElapsed = beyondEnd
   return lost
 }
 
@@ -291,6 +288,7 @@ export class MarketColumns {
   readonly #memory = new ColumnMemory()
   readonly #shared = new SharedColumns()
 
+  /** Returns a copy in shared memory. */
   copy<Kind extends Column>(column: Kind): Kind {
     return this.#memory.put(column)
   }

@@ -50,14 +50,15 @@ export async function subjectsOf(
   const { context, bands } = filter
   const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
   const anyBandFilter = { ...filter, bands: null, context: context && { ...context, bands: null } }
-  for await (const { prices, states, signals: events } of signalsOf(source, names, anyBandFilter)) {
+  for await (const { prices, states, signals: allEvents } of signalsOf(source, names, anyBandFilter)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
-    const wanted = allowedCodes(states.bands, bands)
-    const matches = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
-    const intoWanted = (all: Signals): Signals => filterSignals(all, i => wanted[all.entered[i]!] === 1)
-    const contextSignals = filterSignals(events, i => matches(events.contextBands?.[i] ?? null))
-    const signals = intoWanted(contextSignals)
+    const isWantedCode = allowedCodes(states.bands, bands)
+    const isContext = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
+    const enteringWanted = (events: Signals): Signals =>
+      filterSignals(events, i => isWantedCode[events.entered[i]!] === 1)
+    const contextSignals = filterSignals(allEvents, i => isContext(allEvents.contextBands?.[i] ?? null))
+    const signals = enteringWanted(contextSignals)
     const packed = packSignals(signals, columns)
     const { timeframe, days, close } = series
     subjects.push({
@@ -69,15 +70,15 @@ export async function subjectsOf(
       signals: packed,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
       byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
-      anyContext: contextSignals === events ? packed : packSignals(intoWanted(events), columns),
+      anyContext: contextSignals === allEvents ? packed : packSignals(enteringWanted(allEvents), columns),
       inContext:
-        contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
+        contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(isContext(band))),
     })
   }
   return subjects
 }
 
-/** Bars of the signals by the code of the band entered. */
+/** The bars of the signals, in a list for each code of the entered band. */
 function barsByCode({ bars, entered }: Signals, codes: number): Int32Array[] {
   const groups = Array.from({ length: codes }, (): number[] => [])
   for (let i = 0; i < bars.length; i++) groups[entered[i]!]!.push(bars[i]!)
@@ -159,7 +160,7 @@ export interface CalendarTime {
   excess: Float64Array
 }
 
-/** The portfolio of all positions by day. @param calendar union of the days of all holders */
+/** The open positions and their returns on each day of a calendar. @param calendar union of the days of all holders */
 export function calendarTime(calendar: Int32Array, holders: readonly Holder[], horizon: number): CalendarTime {
   const portfolio = {
     open: new Float64Array(calendar.length),
@@ -169,7 +170,9 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
   // Only zeros before and after each holder.
   const positionChanges = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
   const indicesOfDays = new Map<Int32Array, Int32Array>()
-  for (const { days, close, events, base, indices = indicesOfDays.get(days) ?? indicesIn(calendar, days) } of holders) {
+  for (const holder of holders) {
+    const { days, close, events, base } = holder
+    const indices = holder.indices ?? indicesOfDays.get(days) ?? indicesIn(calendar, days)
     indicesOfDays.set(days, indices)
     addPositionChanges(positionChanges, events, horizon, days.length)
     let positions = 0

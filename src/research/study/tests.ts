@@ -54,17 +54,17 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
 export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
-  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
-  const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
+  const shiftOptions = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
+  const tests: [test: TestKey, run: () => TestResult, isWanted: boolean][] = [
     [DEFAULT_TEST, () => defaultTest(cell), true],
-    ['shift', () => plainShiftTest(cell, shifts()), true],
+    ['shift', () => plainShiftTest(cell, shiftOptions()), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
     ['calendar_time', () => tTest('calendar_time', calendarTimeStatistic(portfolio), FEW_DAYS), true],
     // The textbook t, as if all excess returns were independent.
     ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
-  return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+  return tests.filter(([, , isWanted]) => isWanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
 }
 
 /** The excess return of each event over its ticker's base. */
@@ -154,14 +154,8 @@ const FEW_DAYS = 'the days with a position are too few, or their returns do not 
 function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
   if (found === null) return noTest(test, reason)
   const { t, df } = found
-  return {
-    test,
-    name: TEST_NAMES[test],
-    statistic: t,
-    df,
-    p: df === null ? twoSidedNormal(t) : twoSidedT(t, df),
-    reason: null,
-  }
+  const p = df === null ? twoSidedNormal(t) : twoSidedT(t, df)
+  return { test, name: TEST_NAMES[test], statistic: t, df, p, reason: null }
 }
 
 /**
@@ -287,20 +281,20 @@ function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random
   return drawnErrors
 }
 
-/** Returns a function that adds the returns of a unit, moved to begin on another day; the calendar wraps around. */
+/** Returns a function that adds the returns after a unit's events as if it began on another day; the calendar wraps around. */
 function unitAdder({ members, calendar }: Cell) {
   const size = calendar.length
-  const { inPlace, filled, starts, firsts, lasts, ends } = returnsByIndex(members, size)
-  return (unit: Unit, day: number, { sums, counts }: Entries): void => {
-    for (let from = unit.from; from <= unit.to; from++) {
-      const to = (day + from - unit.from) % size
-      for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
-        if (to < firsts[event]! || to > lasts[event]!) continue
-        const start = starts[event]!
-        const value = start >= 0 ? inPlace[start + to - size]! : filled[~start + to]!
+  const { inPlace, filled, rowStarts, firstDays, lastDays, eventEnds } = returnsByIndex(members, size)
+  return (unit: Unit, newFirstDay: number, { sums, counts }: Entries): void => {
+    for (let day = unit.from; day <= unit.to; day++) {
+      const newDay = (newFirstDay + day - unit.from) % size
+      for (let event = day === 0 ? 0 : eventEnds[day - 1]!; event < eventEnds[day]!; event++) {
+        if (newDay < firstDays[event]! || newDay > lastDays[event]!) continue
+        const rowStart = rowStarts[event]!
+        const value = rowStart >= 0 ? inPlace[rowStart + newDay - size]! : filled[~rowStart + newDay]!
         if (Number.isNaN(value)) continue
-        sums[to]! += value
-        counts[to]!++
+        sums[newDay]! += value
+        counts[newDay]!++
       }
     }
   }
@@ -315,44 +309,45 @@ function unitAdder({ members, calendar }: Cell) {
 function returnsByIndex(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
   let withGaps = 0
-  const begins = members.map(({ returns, indices }) => {
+  const memberRowStarts = members.map(({ returns, indices }) => {
     if (returns.buffer !== buffer || !isConsecutive(indices)) return ~(withGaps++ * size)
     // `size` is added, so that the number is not negative.
     return returns.byteOffset / returns.BYTES_PER_ELEMENT - indices[0]! + size
   })
   const filled = new Float64Array(withGaps * size).fill(Number.NaN)
   members.forEach(({ indices, returns }, member) => {
-    const begin = ~begins[member]!
-    if (begin >= 0) for (let i = 0; i < indices.length; i++) filled[begin + indices[i]!] = returns[i]!
+    const rowStart = ~memberRowStarts[member]!
+    if (rowStart >= 0) for (let i = 0; i < indices.length; i++) filled[rowStart + indices[i]!] = returns[i]!
   })
-  return { inPlace: new Float64Array(buffer), filled, ...eventsByDay(members, begins, size) }
+  return { inPlace: new Float64Array(buffer), filled, ...eventsByDay(members, memberRowStarts, size) }
 }
 
 /**
- * The events of members, sorted by day by counting, and where each day's events end. An event has the start of its
- * member's row of returns, and the first and last day of that row.
- * @param begins where the row of each member starts
+ * The events of all members as columns, sorted by day by counting, and for each day the index after its last event. An
+ * event has the start of its member's row of returns, and the first and last day of that row.
  * @param size the number of days of the calendar
  */
-function eventsByDay(members: Cell['members'], begins: readonly number[], size: number) {
-  const ends = new Int32Array(size)
+function eventsByDay(members: Cell['members'], memberRowStarts: readonly number[], size: number) {
+  const eventEnds = new Int32Array(size)
   // First the number of events of each day, then their sums.
-  for (const { indices, events } of members) for (const event of events) ends[indices[event]!]!++
-  for (let i = 1; i < size; i++) ends[i]! += ends[i - 1]!
-  const count = ends[size - 1]!
-  const columns = { starts: new Int32Array(count), firsts: new Int32Array(count), lasts: new Int32Array(count) }
+  for (const { indices, events } of members) for (const event of events) eventEnds[indices[event]!]!++
+  for (let day = 1; day < size; day++) eventEnds[day]! += eventEnds[day - 1]!
+  const count = eventEnds[size - 1]!
+  const rowStarts = new Int32Array(count)
+  const firstDays = new Int32Array(count)
+  const lastDays = new Int32Array(count)
   // Where the next event of each day goes: at first behind the events of the day before.
   const next = new Int32Array(size)
-  next.set(ends.subarray(0, -1), 1)
-  members.forEach(({ indices, events }, i) => {
+  next.set(eventEnds.subarray(0, -1), 1)
+  members.forEach(({ indices, events }, member) => {
     for (const event of events) {
       const at = next[indices[event]!]!++
-      columns.starts[at] = begins[i]!
-      columns.firsts[at] = indices[0]!
-      columns.lasts[at] = indices.at(-1)!
+      rowStarts[at] = memberRowStarts[member]!
+      firstDays[at] = indices[0]!
+      lastDays[at] = indices.at(-1)!
     }
   })
-  return { ends, ...columns }
+  return { eventEnds, rowStarts, firstDays, lastDays }
 }
 
 /** Sums in another order differ in the last digits. That must not count where every draw is equal. */
@@ -375,14 +370,14 @@ function chanceOfDraws(
   eventMean: RatioError,
 ): Pick<RandomEntry, 'p' | 'low' | 'high'> {
   if (eventMean.error <= ROUNDING) return { p: null, low: null, high: null }
-  const distances = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
+  const distances = Float64Array.from(drawn, draw => errorsFrom(centre, draw)).sort()
   const eventDistance = errorsFrom(centre, eventMean) - ROUNDING
   const p = (1 + distances.filter(value => value >= eventDistance).length) / (1 + distances.length)
   const margin = (quantile(distances, 0.95) ?? Number.NaN) * eventMean.error
   return Number.isFinite(margin) ? { p, low: centre - margin, high: centre + margin } : { p, low: null, high: null }
 }
 
-/** The mean return of the events, and its error. */
+/** The mean return after the events, and its Newey-West error. */
 function eventEntries({ members, calendar, horizon }: Cell): RatioError {
   const withoutBase = members.map(member => ({ ...member, base: 0 }))
   const { excess, events } = calendarSeries(withoutBase, calendar.length)

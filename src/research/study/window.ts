@@ -18,7 +18,7 @@ import {
   memberBars,
   streamOf,
 } from './cell.js'
-import { type StudyWindow, tooFew, type UncorrectedWindow } from './result.js'
+import { type StudyWindow, type UncorrectedWindow, whyTooFew } from './result.js'
 import { forwardReturns, lostWindowsOf, returnAfter } from './signals.js'
 import { dailyReturns, extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
@@ -54,14 +54,14 @@ export function figuresWithBase(material: Material, horizon: number, buffer: Flo
   const members = membersIn(buffer, subjects, horizon)
   const cell = cellOf(members, horizon)
   const { independent, ...hit } = hitRateOf(cell)
-  const held = eventPortfolio(subjects, members, horizon, material.benchmark)
+  const portfolio = eventPortfolio(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, horizon)
-  const tooFewReason = tooFew(counts.n, counts.n_indep, query)
+  const tooFewReason = whyTooFew(counts.n, counts.n_indep, query)
   const returns = eventReturns(members)
   const average = mean(returns)
   const context_base = contextBase(subjects, members, average)
   const intervals = intervalsOf(cell, query, tooFewReason)
-  const tests = testsOf(cell, held, query, tooFewReason)
+  const tests = testsOf(cell, portfolio, query, tooFewReason)
   const random_entry = randomEntries(cell, query, tooFewReason)
   const by_sector = sectorReturns(members, material.sectors)
   // Last, because it sorts the returns of the members.
@@ -84,7 +84,7 @@ export function figuresWithBase(material: Material, horizon: number, buffer: Flo
     histogram: histogram(returns, columns),
     grey: tooFewReason !== null,
   }
-  return { window, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(held.portfolio), 1) }
+  return { window, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(portfolio.portfolio), 1) }
 }
 
 /** The figures of a window that need no returns of base bars: bands and abnormal returns. @param modelled empty without a model */
@@ -95,7 +95,7 @@ export function figuresWithoutBase(material: Material, modelled: readonly Modell
   return {
     other_bands: otherBands(subjects, horizon, query.filter.bands),
     abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
-    tally: aftermathTally(subjects, horizon, tooFew(n, n_indep, query), options),
+    tally: aftermathTally(subjects, horizon, whyTooFew(n, n_indep, query), options),
   }
 }
 
@@ -110,7 +110,7 @@ export function joinWindow(
   return { ...window, reasons: reasonsOf(window, query, tally?.reason ?? null) }
 }
 
-/** Each ticker's part in a cell, in the order of the tickers. @param buffer for the returns of all base bars */
+/** The base bars and events of each ticker, with their returns. @param buffer for the returns of all base bars */
 function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
   let from = 0
   const longest = subjects.reduce((most, { prices }) => Math.max(most, prices.series.days.length), 0)
@@ -201,7 +201,7 @@ const EVENT_STATISTICS = [
   'histogram',
 ] as const satisfies readonly (keyof StudyWindow)[]
 
-/** The reason for each null statistic, unless its part has a reason of its own. */
+/** The reason for each null of a window, by its name. Intervals and tests have their own reasons. */
 function reasonsOf(
   window: Omit<UncorrectedWindow, 'reasons'>,
   { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
@@ -241,7 +241,7 @@ function whyNoReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'l
   return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
 }
 
-/** Returns after events of the same filter that enter another band; one entry a band. */
+/** For each band that was not chosen: the returns after its events, which pass the other filters. */
 function otherBands(
   subjects: readonly Subject[],
   horizon: number,
@@ -253,10 +253,10 @@ function otherBands(
     return [{ band, code, n: 0, returns: new Float64Array(maxReturns) }]
   })
   for (const { prices, byBand } of subjects) {
-    for (const group of otherBandReturns) {
-      for (const bar of byBand[group.code]!) {
+    for (const bandReturns of otherBandReturns) {
+      for (const bar of byBand[bandReturns.code]!) {
         const value = returnAfter(prices, bar, horizon)
-        if (!Number.isNaN(value)) group.returns[group.n++] = value
+        if (!Number.isNaN(value)) bandReturns.returns[bandReturns.n++] = value
       }
     }
   }

@@ -26,7 +26,7 @@ export function warningsOfStudy(material: Material, windows: readonly StudyWindo
   ]
 }
 
-/** The dates of events of all tickers, ticker by ticker. @param which the events of the query, or those in any context */
+/** The dates of all events, ticker by ticker. @param which `signals`: those of the query; or those in any context band */
 function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
   return subjects.flatMap(subject => [...daysAt(subject.prices.series.days, subject[which].bars)])
 }
@@ -160,7 +160,7 @@ function leaningTestsSentence({ query: { filter, abnormal }, fromPrices }: Mater
   return `${field} is made from prices: the estimation window of an event holds part of the fall or rise before it. So abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
-/** The chance that one of several tests finds something by chance; null with fewer than two. */
+/** The warning that one of several tests may find something by chance; null with fewer than two. */
 function severalTestsSentence(windows: readonly StudyWindow[]): string | null {
   const tested = windows.filter(({ tests }) => tests[0]?.p !== null).length
   if (tested < 2) return null
@@ -209,9 +209,8 @@ const MAX_NAMED_TICKERS = 5
 /** For example `AAPL, MSFT and 3 more`. */
 function tickerList(subjects: readonly Subject[]): string {
   const names = subjects.slice(0, MAX_NAMED_TICKERS).map(({ ticker }) => ticker)
-  return subjects.length > MAX_NAMED_TICKERS
-    ? `${names.join(', ')} and ${subjects.length - MAX_NAMED_TICKERS} more`
-    : names.join(', ')
+  const more = subjects.length - names.length
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ')
 }
 
 /** Calendar days: a band may be carried over a weekend or a holiday without a warning. */
@@ -231,14 +230,9 @@ export function contextCoverage(
   events: readonly Day[],
   eventsInAnyContext: readonly Day[] = events,
 ): string[] {
-  const excludesEvents = eventsInAnyContext.length > events.length
-  const exclusionText = excludesEvents ? ': left out' : ''
-  return eventsBeyondBars(
-    ticker,
-    days,
-    [events, 'whose band is carried forward'],
-    [eventsInAnyContext, `so in no band of it${exclusionText}`],
-  )
+  const exclusionText = eventsInAnyContext.length > events.length ? ': left out' : ''
+  const early = `so in no band of it${exclusionText}`
+  return eventsBeyondBars(ticker, days, [events, 'whose band is carried forward'], [eventsInAnyContext, early])
 }
 
 /** Warnings where the bars of a benchmark do not cover the events: it has no return there. */
@@ -263,12 +257,10 @@ function eventsBeyondBars(
   const after = late.filter(day => day > last + MAX_CARRIED_DAYS).length
   const before = early.filter(day => day < first).length
   const sentences: string[] = []
-  if (after > 0)
-    sentences.push(`${eventsLie(after, late)} after the last bar of ${ticker} (${formatDay(last)}), ${lateMeans}.`)
-  if (before > 0)
-    sentences.push(
-      `${eventsLie(before, early)} before the first bar of ${ticker} (${formatDay(first)}) and ${earlyMeans}.`,
-    )
+  const lateText = `after the last bar of ${ticker} (${formatDay(last)}), ${lateMeans}.`
+  if (after > 0) sentences.push(`${eventsLie(after, late)} ${lateText}`)
+  const earlyText = `before the first bar of ${ticker} (${formatDay(first)}) and ${earlyMeans}.`
+  if (before > 0) sentences.push(`${eventsLie(before, early)} ${earlyText}`)
   return sentences
 }
 
@@ -352,9 +344,8 @@ export function commonAssumptions(seed: number): string[] {
 
 /** How many shifts the plain shift tries. */
 function shiftsText(reps: Material['query']['reps']): string {
-  return reps === 'all'
-    ? 'every possible shift'
-    : `every possible shift up to 2,000, else ${numberText(reps)} drawn ones`
+  if (reps === 'all') return 'every possible shift'
+  return `every possible shift up to 2,000, else ${numberText(reps)} drawn ones`
 }
 
 /** What the figures of the same context mean; none without chosen context bands. */
@@ -366,6 +357,7 @@ function sameContextLines(context: Material['query']['filter']['context']): stri
   ]
 }
 
+/** How a field made from prices biases the difference. */
 function leaningLine(field: string): string {
   return `${field} is made from prices, and the base holds the fall or rise before an event. In short ranges the difference leans the other way by a part of its spread.`
 }

@@ -7,7 +7,7 @@ import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../../
 import type { ShareInterval } from '../../core/statistics/shares.js'
 import { sharpe } from '../../core/statistics/sharpe.js'
 import { type CalendarCell, daysWith } from '../study/cell.js'
-import { tooFew } from '../study/result.js'
+import { whyTooFew } from '../study/result.js'
 import { dailyReturns } from '../study/subject.js'
 import { blocksOf, defaultTest } from '../study/tests.js'
 import {
@@ -110,7 +110,7 @@ function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellR
   const untested = { t: null, p: null, cell: null }
   const events = sums.n + pool.lost
   const result = { key, name, events, sums, baseHit: baseHitOf(pool), nonOverlapping, hit, pool, ...untested }
-  const few = tooFew(sums.n, nonOverlapping, query)
+  const few = whyTooFew(sums.n, nonOverlapping, query)
   if (few !== null) return { ...result, reason: few }
   const { statistic: t, p, reason } = defaultTest(cell)
   return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }

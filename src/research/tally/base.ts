@@ -49,9 +49,10 @@ export interface Base {
   reason: string | null
 }
 
-/** The tickers of a group by number, ascending, and the events that weight them: those with a return, and with a band. */
+/** The tickers with events in a group, ascending by index. Their numbers of events weight their outcomes. */
 export interface GroupPool {
-  columns: Int32Array
+  tickerIndexes: Int32Array
+  /** By ticker of the pool: the number of its events with a return, and with a performance band. */
   ended: Int32Array
   ranked: Int32Array
 }
@@ -76,7 +77,7 @@ export function baselineReturns(
   return returns
 }
 
-/** @param baselines by ticker; null without prices */
+/** Summarises the outcomes after any bar over one window, ticker by ticker. @param baselines null without prices */
 export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, bars }: OutcomeWindow): WindowBases {
   const tickers = baselines.length
   const bases = {
@@ -91,7 +92,7 @@ export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, 
     if (baseline === null) continue
     const { closes, indexes, ended, performances } = baseline
     bases.ended[i] = ended[w]!
-    averageReturns(bases, i, closes, indexes, bars)
+    setMeanAndRises(bases, i, closes, indexes, bars)
     let top = 0
     for (let code = 0; code < PERFORMANCES.length; code++) {
       const count = performances[PERFORMANCES.length * w + code]!
@@ -104,8 +105,8 @@ export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, 
   return bases
 }
 
-/** Sets the mean of a ticker's returns, and the share of those above 0. @param bars of the window */
-function averageReturns(
+/** Sets the mean of a ticker's returns, and the share of those above 0. @param bars the length of the window */
+function setMeanAndRises(
   { ended, means, rises }: WindowBases,
   ticker: number,
   closes: PackedCloses,
@@ -124,16 +125,19 @@ function averageReturns(
   rises[ticker] = risen / n
 }
 
-/** The weight of the returns of a pool's ticker; 0 without a return. @param m index in the pool */
-function weightIn({ columns, ended }: GroupPool, m: number, bases: WindowBases): number {
-  if (bases.ended[columns[m]!] === 0) return 0
-  return columns.length === 1 ? 1 : ended[m]!
+/** The weight of the returns of a pool's ticker: its number of events; 0 if no bar has a return. @param m index in the pool */
+function returnWeight({ tickerIndexes, ended }: GroupPool, m: number, bases: WindowBases): number {
+  if (bases.ended[tickerIndexes[m]!] === 0) return 0
+  return tickerIndexes.length === 1 ? 1 : ended[m]!
 }
 
-/** The tickers by whose returns the quantiles of a pool are computed. */
+/** The tickers of a pool whose returns have a weight, with their weights, as the computation of quantiles takes them. */
 export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
-  const weights = Float64Array.from(pool.columns, (_, m) => weightIn(pool, m, bases))
-  return { columns: pool.columns.filter((_, m) => weights[m]! > 0), weights: weights.filter(weight => weight > 0) }
+  const weights = Float64Array.from(pool.tickerIndexes, (_, m) => returnWeight(pool, m, bases))
+  return {
+    columns: pool.tickerIndexes.filter((_, m) => weights[m]! > 0),
+    weights: weights.filter(weight => weight > 0),
+  }
 }
 
 /**
@@ -142,15 +146,15 @@ export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
  * @param quantiles those of BASE_QUANTILES
  */
 export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: readonly (number | null)[]): Base {
-  const { columns, ranked } = pool
+  const { tickerIndexes, ranked } = pool
   const sums = new Float64Array(PERFORMANCES.length)
   let weights = 0
   let top = 0
   let n = 0
-  for (let m = 0; m < columns.length; m++) {
-    const ticker = columns[m]!
+  for (let m = 0; m < tickerIndexes.length; m++) {
+    const ticker = tickerIndexes[m]!
     const bars = bases.ranked[ticker]!
-    const weight = columns.length === 1 ? 1 : ranked[m]!
+    const weight = tickerIndexes.length === 1 ? 1 : ranked[m]!
     if (weight === 0 || bars === 0) continue
     weights += weight
     n += bars
@@ -158,14 +162,14 @@ export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: rea
       sums[code]! += (weight * bases.counts[sums.length * ticker + code]!) / bars
     top += weight * bases.topShares[ticker]!
   }
-  const share = (sum: number): number | null => (weights === 0 ? null : sum / weights)
+  const weightedMean = (sum: number): number | null => (weights === 0 ? null : sum / weights)
   return {
     kind: 'measured',
     n,
-    shares: byPerformance(code => share(sums[code]!)),
+    shares: byPerformance(code => weightedMean(sums[code]!)),
     returns: baseReturns(pool, bases, quantiles),
-    top_share: share(top),
-    reason: weights === 0 ? noWeight(pool) : null,
+    top_share: weightedMean(top),
+    reason: weights === 0 ? noWeightReason(pool) : null,
   }
 }
 
@@ -183,6 +187,7 @@ export function theoreticalBase(): Base {
 /** Median, p10, p90. */
 export const BASE_QUANTILES = [0.5, 0.1, 0.9]
 
+/** The returns after any bar of a pool's tickers, weighted by events; nulls with a reason if no ticker has a weight. */
 function baseReturns(
   pool: GroupPool,
   bases: WindowBases,
@@ -192,27 +197,26 @@ function baseReturns(
   let weights = 0
   let rises = 0
   let means = 0
-  for (let m = 0; m < pool.columns.length; m++) {
-    const ticker = pool.columns[m]!
-    const weight = weightIn(pool, m, bases)
+  for (let m = 0; m < pool.tickerIndexes.length; m++) {
+    const ticker = pool.tickerIndexes[m]!
+    const weight = returnWeight(pool, m, bases)
     if (weight === 0) continue
     n += bases.ended[ticker]!
     weights += weight
     rises += weight * bases.rises[ticker]!
     means += weight * bases.means[ticker]!
   }
-  const mean = (sum: number): number | null => (weights === 0 ? null : sum / weights)
-  const reason = weights === 0 ? noWeight(pool) : null
-  return { n, hit_rate: mean(rises), mean: mean(means), median, p10, p90, reason }
+  if (weights === 0) return { ...noReturns(noWeightReason(pool)), n, median, p10, p90 }
+  return { n, hit_rate: rises / weights, mean: means / weights, median, p10, p90, reason: null }
 }
 
-function noWeight({ columns }: GroupPool): string {
-  return columns.length === 1 ? 'no bar in range has such an outcome' : 'no event to weight the tickers by'
+function noWeightReason({ tickerIndexes }: GroupPool): string {
+  return tickerIndexes.length === 1 ? 'no bar in range has such an outcome' : 'no event to weight the tickers by'
 }
 
 export type Shares = Record<Performance, number | null>
 
-/** Five numbers of raw returns, as fractions; quantiles are linear between order statistics. */
+/** Figures of unrounded returns, as fractions; quantiles are linear between order statistics. */
 export interface ReturnFigures {
   n: number
   /** Share of returns above 0. */
@@ -230,7 +234,7 @@ export const NO_PRICES = 'no prices are known here'
 /** The first of the three bands that hold the best 40 %. */
 const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 
-/** Sorts the returns. @param reason for an empty list of returns */
+/** The figures of some returns, which it sorts in place; nulls with the reason if there are none. */
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)

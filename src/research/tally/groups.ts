@@ -5,38 +5,38 @@ import type { History } from '../../core/model/history.js'
 import { STABILITIES } from '../../core/model/series.js'
 import type { TallyGrouping } from '../../core/params/studies.js'
 import type { Source } from '../../core/source.js'
-import { ordersOf } from './pool.js'
+import { fieldAndContextBands } from './pool.js'
 
-/** How the events of one history are grouped: by number, and the value of each number. */
+/** How the events of one history are grouped: the code of each event's group, and the value that a code means. */
 export interface Grouping {
   /** By row of the history. */
   codes: Int32Array | Uint8Array | number[]
   /** null for events without a value: without a band of the context, without a sector, or without groups. */
-  name(code: number): string | null
+  nameOf(code: number): string | null
 }
 
-/** @param by null for one group of all events @param sectors of the tickers, where events are grouped by sector */
+/** The groups of a history's events. @param by null for one group of all events @param sectors used only by `sector` */
 export function groupingOf(history: History, by: TallyGrouping | null, sectors: Sectors): Grouping {
   const { ticker, bands, days, entered, left, stability, contexts } = history
   switch (by) {
     case 'band':
-      return { codes: entered, name: code => bands[code]! }
+      return { codes: entered, nameOf: code => bands[code]! }
     case 'prev_band':
-      return { codes: left, name: code => bands[code]! }
+      return { codes: left, nameOf: code => bands[code]! }
     case 'stability':
-      return { codes: stability, name: code => STABILITIES[code] ?? null }
+      return { codes: stability, nameOf: code => STABILITIES[code] ?? null }
     case 'year':
-      return { codes: days.map(day => Number(yearText(day))), name: year => String(year).padStart(4, '0') }
+      return { codes: days.map(day => Number(yearText(day))), nameOf: year => String(year).padStart(4, '0') }
     case 'context': {
       const names = [...new Set(contexts)]
-      return { codes: (contexts ?? []).map(context => names.indexOf(context)), name: code => names[code]! }
+      return { codes: (contexts ?? []).map(context => names.indexOf(context)), nameOf: code => names[code]! }
     }
     case 'ticker':
-      return { codes: new Uint8Array(days.length), name: () => ticker }
+      return { codes: new Uint8Array(days.length), nameOf: () => ticker }
     case 'sector':
-      return { codes: new Uint8Array(days.length), name: () => sectors.get(ticker) ?? null }
+      return { codes: new Uint8Array(days.length), nameOf: () => sectors.get(ticker) ?? null }
     case null:
-      return { codes: new Uint8Array(days.length), name: () => null }
+      return { codes: new Uint8Array(days.length), nameOf: () => null }
   }
 }
 
@@ -44,22 +44,22 @@ function yearText(day: Day): string {
   return formatDay(day).slice(0, 4)
 }
 
-/** The values of groups in their order; none where they have no order but the alphabet. */
-export async function orderOf(
+/** The values of groups in display order; empty where they are in alphabetical order. */
+export async function groupOrder(
   source: Source,
   by: TallyGrouping | null,
   filter: Pick<PoolQuery, 'field' | 'context'>,
 ): Promise<readonly string[]> {
   if (by === 'stability') return STABILITIES
-  const [field, context] = await ordersOf(source, filter)
-  if (by === 'band' || by === 'prev_band') return field
-  return by === 'context' ? context : []
+  const [fieldBands, contextBands] = await fieldAndContextBands(source, filter)
+  if (by === 'band' || by === 'prev_band') return fieldBands
+  return by === 'context' ? contextBands : []
 }
 
 /** The sector of each ticker that has one. */
 export type Sectors = ReadonlyMap<string, string>
 
-/** Throws InvalidParameter where no ticker of the source has a sector. */
+/** The sectors for groups by sector; empty for other groups. Throws InvalidParameter if no ticker has a sector. */
 export async function sectorsOf(source: Source, by: TallyGrouping | null): Promise<Sectors> {
   if (by !== 'sector') return new Map()
   const sectors = await source.sectors?.()

@@ -17,7 +17,7 @@ export interface Scope {
 /** The range that every answer was taken from. */
 export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
-/** The scope of a query from its answers; null without answers. */
+/** The scope of a query: its bounds within the range of the first answer; without answers the range is null. */
 export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
   const [first] = answers
   const queriedAfter = query.after === undefined ? null : formatDay(query.after)
@@ -30,6 +30,7 @@ export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQu
   }
 }
 
+/** The later of two dates; null if both are null. */
 function laterDate(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b
   // Dates of this form sort in time order.
@@ -72,7 +73,7 @@ export function tickersInOrder(tickers: readonly string[], subject: string): str
 }
 
 /** The bands of the field, and those of the context's field, each in the order of its vocabulary; none if unknown. */
-export async function ordersOf(
+export async function fieldAndContextBands(
   source: Source,
   { field, context }: { field: string; context?: { field: string } },
 ): Promise<[field: readonly string[], context: readonly string[]]> {
@@ -109,7 +110,10 @@ export interface PoolEvents extends PoolInfo, Scope {
   events: PoolEvent[]
 }
 
-/** Throws NotFound for an unknown ticker, TierRestricted above the tier, InvalidParameter for no ticker. */
+/**
+ * The newest events of several tickers together. Throws NotFound for an unknown ticker, TierRestricted above the tier,
+ * InvalidParameter for no ticker.
+ */
 export async function poolEvents(
   source: Source,
   query: PoolEventsQuery,

@@ -33,9 +33,9 @@ import {
   weightedColumns,
   windowBases,
 } from './base.js'
-import { type Grouping, groupingOf, orderOf, sectorsOf } from './groups.js'
+import { type Grouping, groupingOf, groupOrder, sectorsOf } from './groups.js'
 import { byVocabulary, type PoolInfo, poolInfo, type Scope, scopeOf, tickersInOrder } from './pool.js'
-import { NO_HISTORY, type Part, PENDING, type TickerSource, tickerSources } from './ticker-sources.js'
+import { type GroupRows, NO_HISTORY, PENDING, type TickerSource, tickerSources } from './ticker-sources.js'
 import { trialsOf } from './trials.js'
 
 /** The events and tickers to count; each ticker counts once, in any order. */
@@ -95,15 +95,15 @@ export async function tally(
     step?.(() => `tally  ${tickerSource.ticker}  ${sources.length + 1} of ${names.length} tickers`)
     sources.push(tickerSource)
   }
-  const eventGroups = groupsOf(sources, by, await orderOf(source, by, filter))
+  const eventGroups = groupsOf(sources, by, await groupOrder(source, by, filter))
   const market = marketOf(sources, eventGroups)
   const windows = TIMEFRAMES[filter.timeframe].windows
     .map((bars, w) => ({ w, bars, name: windowNames(filter.timeframe)[w]! }))
     .filter(({ bars }) => horizon === undefined || horizon.includes(bars))
   const outcomes = windows.map(window => tallyWindow(eventGroups, market, window))
   const groups = eventGroups.map(({ value, events }, g): TallyGroup => {
-    const ofGroup = outcomes.map(ofWindow => ofWindow[g]!)
-    return { group: value, events, windows: ofGroup, warnings: groupWarnings(events, ofGroup) }
+    const groupWindows = outcomes.map(windowsOfGroups => windowsOfGroups[g]!)
+    return { group: value, events, windows: groupWindows, warnings: groupWarnings(events, groupWindows) }
   })
   const trialGroups = eventGroups.map(group => trialGroup(group, by, sources))
   const runTrials = trialsOf(trialGroups, { ...query, tickers: names }, by)
@@ -128,19 +128,19 @@ function trialGroup({ value, members }: Group, by: TallyGrouping | null, sources
   return { value, tickers: groupSources.map(({ ticker }) => ticker), days: pricedSources.map(({ days }) => days) }
 }
 
-/** The events of one value, ticker by ticker. */
+/** The events that share a value of `by`, ticker by ticker. */
 interface Group {
-  /** null: no groups, or the context ticker had no band yet */
+  /** null without `by`, and for events without a value, such as those before the context ticker's first band. */
   value: string | null
   members: readonly Member[]
   events: number
 }
 
-/** One ticker's events of a group: some rows of its columns. */
-interface Member extends Omit<Part, 'value'> {
+/** The events of one ticker in a group: the rows from `from` up to, but not including, `to`. */
+interface Member extends Omit<GroupRows, 'value'> {
   source: TickerSource
-  /** The number of the ticker. */
-  column: number
+  /** Index of the ticker in the tally. */
+  tickerIndex: number
 }
 
 /**
@@ -149,16 +149,16 @@ interface Member extends Omit<Part, 'value'> {
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
   const membersByValue = new Map<string | null, Member[]>()
-  for (const [column, source] of sources.entries()) {
-    for (const { value, from, to } of source.parts) {
-      const member = { source, column, from, to }
+  for (const [tickerIndex, source] of sources.entries()) {
+    for (const { value, from, to } of source.groups) {
+      const member = { source, tickerIndex, from, to }
       const members = membersByValue.get(value)
       if (members === undefined) membersByValue.set(value, [member])
       else members.push(member)
     }
   }
   if (by === null && membersByValue.size === 0) {
-    const withoutEvents = sources.map((source, column) => ({ source, column, from: 0, to: 0 }))
+    const withoutEvents = sources.map((source, tickerIndex) => ({ source, tickerIndex, from: 0, to: 0 }))
     membersByValue.set(null, withoutEvents)
   }
   const compare = byVocabulary(order)
@@ -249,7 +249,7 @@ function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): M
   }
 }
 
-/** Counts the outcomes of all groups over one window. */
+/** Counts the outcomes over one window, for each group. */
 function tallyWindow(
   groups: readonly Group[],
   market: Market,
@@ -259,31 +259,37 @@ function tallyWindow(
   const baselines = sources.map(({ base }) => base)
   const bases = windowBases(baselines, window)
   const counted = groups.map(group => countGroup(group, market, window, bases))
-  const returnsOf = (column: number) => baselineReturns(baselines[column]!, window, tickerReturns)
+  const returnsOf = (tickerIndex: number) => baselineReturns(baselines[tickerIndex]!, window, tickerReturns)
   const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool, bases)))
   const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES, runMemory)
-  return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, g) => ({
-    window: window.name,
-    events,
-    n: ended,
-    n_independent: (hit ?? top).independent,
-    pending: events - ended,
-    no_history: ended - ranked,
-    counts: byPerformance(i => counts[i]!),
-    shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
-    returns,
-    hit_low: hit?.low ?? null,
-    hit_high: hit?.high ?? null,
-    top_share: top.share,
-    top_low: top.low,
-    top_high: top.high,
-    reason: ranked > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
-    overlapping,
-    base: pool === null ? theoreticalBase() : measuredBase(pool, bases, quantiles[g]!),
-  }))
+  return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, g) => {
+    const whyNoShares = events === 0 ? 'no event' : 'no event has a performance band for this window yet'
+    return {
+      window: window.name,
+      events,
+      n: ended,
+      n_independent: (hit ?? top).independent,
+      pending: events - ended,
+      no_history: ended - ranked,
+      counts: byPerformance(i => counts[i]!),
+      shares: byPerformance(i => (ranked === 0 ? null : counts[i]! / ranked)),
+      returns,
+      hit_low: hit?.low ?? null,
+      hit_high: hit?.high ?? null,
+      top_share: top.share,
+      top_low: top.low,
+      top_high: top.high,
+      reason: ranked > 0 ? null : whyNoShares,
+      overlapping,
+      base: pool === null ? theoreticalBase() : measuredBase(pool, bases, quantiles[g]!),
+    }
+  })
 }
 
-/** Counts the outcomes of a group's events over one window. `hit` and `pool` are null where prices are unknown. */
+/**
+ * Counts the outcomes of a group's events over one window. `hit` is the share of returns above 0, `top` that of returns
+ * among the best 40 %. `hit` and `pool` are null if the prices of a ticker are unknown.
+ */
 function countGroup(
   { members, events }: Group,
   market: Market,
@@ -291,50 +297,50 @@ function countGroup(
   bases: WindowBases,
 ) {
   const { calendar, dayIndexes, groupReturns, endedEvents } = market
-  const hits = new CalendarShare(calendar.length)
-  const tops = new CalendarShare(calendar.length)
+  const hitShare = new CalendarShare(calendar.length)
+  const topShare = new CalendarShare(calendar.length)
   const days = new CountedDays(calendar.length)
   const counts = new Int32Array(PERFORMANCES.length)
   const pool: GroupPool = {
-    columns: Int32Array.from(members, ({ column }) => column),
+    tickerIndexes: Int32Array.from(members, ({ tickerIndex }) => tickerIndex),
     ended: new Int32Array(members.length),
     ranked: new Int32Array(members.length),
   }
   let ended = 0
   let ranked = 0
-  let returned = 0
+  let returnCount = 0
   let overlapping = 0
   let isPriced = true
   for (let m = 0; m < members.length; m++) {
     const member = members[m]!
-    const { column, source } = member
-    const dayIndex = dayIndexes[column]!
-    const count = takeEnded(member, w, dayIndex, endedEvents)
+    const { tickerIndex, source } = member
+    const dayIndex = dayIndexes[tickerIndex]!
+    const count = copyEnded(member, w, dayIndex, endedEvents)
     pool.ended[m] = count
-    pool.ranked[m] = countRanked(endedEvents, count, counts, tops, bases.topShares[column]!)
+    pool.ranked[m] = countRanked(endedEvents, count, counts, topShare, bases.topShares[tickerIndex]!)
     ended += count
     ranked += pool.ranked[m]!
     overlapping += countOverlap(endedEvents.bars, window, count).overlapping
     // Only days whose window has ended, as in a study.
-    if (count > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[column]!)
+    if (count > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[tickerIndex]!)
     if (source.base === null) {
       isPriced = false
       continue
     }
-    addReturns(endedEvents, count, source.base, window, groupReturns, returned)
-    countRises(endedEvents, count, groupReturns, returned, hits, bases.rises[column]!)
-    returned += count
+    writeReturns(endedEvents, count, source.base, window, groupReturns, returnCount)
+    addRises(endedEvents, count, groupReturns, returnCount, hitShare, bases.rises[tickerIndex]!)
+    returnCount += count
   }
-  const noReturn = ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'
+  const whyNotEnded = events === 0 ? 'no event' : 'no window has ended yet'
   return {
     events,
     ended,
     ranked,
     counts,
     overlapping,
-    returns: returnFigures(groupReturns.subarray(0, returned), noReturn),
-    hit: isPriced ? hits.interval(window, days.isCounted) : null,
-    top: tops.interval(window, days.isCounted),
+    returns: returnFigures(groupReturns.subarray(0, returnCount), ended > 0 ? NO_PRICES : whyNotEnded),
+    hit: isPriced ? hitShare.interval(window, days.isCounted) : null,
+    top: topShare.interval(window, days.isCounted),
     pool: isPriced ? pool : null,
   }
 }
@@ -347,7 +353,7 @@ function countGroup(
  * @param dayIndex the index of each day of the ticker in the common calendar
  * @returns their number
  */
-function takeEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array, into: EndedEvents): number {
+function copyEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array, into: EndedEvents): number {
   const { outcomes, indices, bars } = source
   const outcomesAt = w * source.events
   let count = 0
@@ -363,13 +369,13 @@ function takeEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array
   return count
 }
 
-/** Counts events by performance band, and those among the best 40 % by day. @returns the events that have a band */
+/** Adds the events with a performance band to the counts and the share; returns their number. @param baseShare after any bar */
 function countRanked(
   { codes, days }: EndedEvents,
   count: number,
   counts: Int32Array,
-  tops: CalendarShare,
-  topShare: number,
+  topShare: CalendarShare,
+  baseShare: number,
 ): number {
   let ranked = 0
   for (let i = 0; i < count; i++) {
@@ -377,13 +383,13 @@ function countRanked(
     if (code === NO_HISTORY) continue
     counts[code]!++
     ranked++
-    tops.add(days[i]!, Number(isAmongTop(code)), topShare)
+    topShare.add(days[i]!, Number(isAmongTop(code)), baseShare)
   }
   return ranked
 }
 
 /** Writes the return after each event. @param at index of the first one in `into` */
-function addReturns(
+function writeReturns(
   { indices }: EndedEvents,
   count: number,
   { closes, indexes }: PackedBaseline,
@@ -394,35 +400,35 @@ function addReturns(
   for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, indexes[indices[i]!]!, window)
 }
 
-/** Counts the returns above 0 by day. @param at index of the first event's return */
-function countRises(
+/** Adds each event to the share of returns above 0. @param at index of the first return @param baseShare after any bar */
+function addRises(
   { days }: EndedEvents,
   count: number,
   returns: Float64Array,
   at: number,
-  hits: CalendarShare,
-  rises: number,
+  hitShare: CalendarShare,
+  baseShare: number,
 ): void {
-  for (let i = 0; i < count; i++) hits.add(days[i]!, Number(returns[at + i]! > 0), rises)
+  for (let i = 0; i < count; i++) hitShare.add(days[i]!, Number(returns[at + i]! > 0), baseShare)
 }
 
 /** The days of a calendar on which some ticker of a group has a bar that counts. */
 class CountedDays {
-  /** By day of the calendar: 1 for each of these days. */
+  /** For each day of the calendar: 1 if it counts, otherwise 0. */
   readonly isCounted: Uint8Array
-  /** The number of days already added of each column. */
-  readonly #added = new Map<Int32Array, number>()
+  /** The number of days already added from each column of day indexes. */
+  readonly #addedDays = new Map<Int32Array, number>()
 
   constructor(days: number) {
     this.isCounted = new Uint8Array(days)
   }
 
-  /** Adds the first days of a ticker. @param dayIndexes in the calendar, one object for equal columns */
+  /** Adds the first `count` days of a ticker. @param dayIndexes in the calendar; tickers with equal days share the object */
   add(dayIndexes: Int32Array, count: number): void {
-    const added = this.#added.get(dayIndexes) ?? 0
-    if (added >= count) return
-    for (let i = added; i < count; i++) this.isCounted[dayIndexes[i]!] = 1
-    this.#added.set(dayIndexes, count)
+    const addedDays = this.#addedDays.get(dayIndexes) ?? 0
+    if (addedDays >= count) return
+    for (let i = addedDays; i < count; i++) this.isCounted[dayIndexes[i]!] = 1
+    this.#addedDays.set(dayIndexes, count)
   }
 }
 
@@ -437,27 +443,29 @@ const MAX_NAMED = 5
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
   if (events === 0) return []
   const few = windows.flatMap(({ window, n }) => (n < MIN_WINDOWS ? `${window}: ${n}` : []))
-  const overlapping = windows.flatMap(({ window, n, overlapping: many }) =>
-    many > 0 ? `${window}: ${many} of ${n}` : [],
+  const overlaps = windows.flatMap(({ window, n, overlapping }) =>
+    overlapping > 0 ? `${window}: ${overlapping} of ${n}` : [],
   )
-  return [
-    few.length > 0 &&
-      `Fewer than ${MIN_WINDOWS} complete windows (${few.join(', ')}): read the counts, not the shares.`,
-    overlapping.length > 0 &&
-      `Windows of neighbouring events of one ticker overlap (${overlapping.join(', ')}): they count as fewer independent cases.`,
-  ].filter(warning => warning !== false)
+  const warnings: string[] = []
+  const fewWarning = `Fewer than ${MIN_WINDOWS} complete windows (${few.join(', ')}): read the counts, not the shares.`
+  if (few.length > 0) warnings.push(fewWarning)
+  const overlapWarning = `Windows of neighbouring events of one ticker overlap (${overlaps.join(', ')}): they count as fewer independent cases.`
+  if (overlaps.length > 0) warnings.push(overlapWarning)
+  return warnings
 }
 
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
+  const warnings = [
+    'Tickers move together: events of several tickers on the same dates count as fewer independent cases.',
+    'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
+  ]
   const empty = sources.filter(({ events }) => events === 0).map(source => source.ticker)
   const names = empty.slice(0, MAX_NAMED).join(', ')
   const more = empty.length > MAX_NAMED ? ` and ${empty.length - MAX_NAMED} more` : ''
-  return [
-    'Tickers move together: events of several tickers on the same dates count as fewer independent cases.',
-    'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
-    ...(empty.length > 0 ? [`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`] : []),
-  ]
+  if (empty.length > 0)
+    warnings.push(`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`)
+  return warnings
 }
 
 /** The outcomes of the events of one field in numbers: the events of a summary, with `stats`. */

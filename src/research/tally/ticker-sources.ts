@@ -16,7 +16,7 @@ export interface TickerSource extends AnsweredRange {
   ticker: string
   events: number
   /** The rows of each group, oldest first. */
-  parts: readonly Part[]
+  groups: readonly GroupRows[]
   /** Index of each row on the calendar of the ticker. */
   indices: Int32Array
   /** Index of each row in bars, from any bar on. */
@@ -30,7 +30,7 @@ export interface TickerSource extends AnsweredRange {
 }
 
 /** The rows of one group, up to but not including `to`. */
-export interface Part {
+export interface GroupRows {
   value: string | null
   from: number
   to: number
@@ -41,13 +41,16 @@ export const NO_HISTORY = 254
 /** A window that has not ended. */
 export const PENDING = 255
 
-/** The data of each ticker in turn. Throws TierRestricted where the tier shows no aftermath. */
+/**
+ * Yields the counted events of each ticker: those in `bands`, with the context and `when` of the query, sorted by group.
+ * Throws TierRestricted where the tier shows no aftermath.
+ */
 export async function* tickerSources(
   source: Source,
   { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
   grouping: (history: History) => Grouping,
 ): AsyncGenerator<TickerSource> {
-  // All events of the field: the number of bars between two of them needs the unbroken chain of durations.
+  // All events of the field: their durations add up to the number of bars between two counted ones.
   const everyEvent: HistoriesQuery = { tickers, fields: [field], timeframe, lag }
   if (after !== undefined) everyEvent.after = after
   if (before !== undefined) everyEvent.before = before
@@ -64,11 +67,13 @@ export async function* tickerSources(
     for await (const history of source.histories(query)) {
       const { ticker, query_range, after, as_of, outcomes, base } = history
       if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-      const days = sharedColumns.firstEqual(base?.days ?? workdays(history.days, timeframe), column => column.slice())
-      const bars = barsSinceFirst(history, unfiltered === null ? history : (await unfiltered.next()).value)
-      const indices = indicesOf(history.days, days, bars)
+      const calendar = base?.days ?? weekdayCalendar(history.days, timeframe)
+      const days = sharedColumns.firstEqual(calendar, column => column.slice())
+      const allEvents: History = unfiltered === null ? history : (await unfiltered.next()).value
+      const bars = barsSinceFirst(history, allEvents)
+      const indices = calendarIndices(history.days, days, bars)
       // Only the counted events are kept: a whole market has ten times as many.
-      const { rows, parts } = groupRows(wantedRows(history, bands), grouping(history))
+      const { rows, groups } = sortByGroup(rowsEntering(history, bands), grouping(history))
       const countedIndices = memory.put(valuesAt(indices, rows))
       yield {
         ticker,
@@ -76,10 +81,10 @@ export async function* tickerSources(
         after,
         as_of,
         events: rows.length,
-        parts,
+        groups,
         indices: countedIndices,
         bars: bars === indices ? countedIndices : memory.put(valuesAt(bars, rows)),
-        outcomes: memory.put(codesOf(outcomes, rows)),
+        outcomes: memory.put(outcomeCodes(outcomes, rows)),
         base: base && packBase({ ...base, days, indexes: sharedColumns.firstEqual(base.indexes) }, memory),
         days,
       }
@@ -104,7 +109,7 @@ function valuesAt(column: Int32Array, rows: Int32Array): Int32Array {
 }
 
 /** The outcomes of some rows as codes, window after window. */
-function codesOf(outcomes: NonNullable<History['outcomes']>, rows: Int32Array): Uint8Array {
+function outcomeCodes(outcomes: NonNullable<History['outcomes']>, rows: Int32Array): Uint8Array {
   const codes = new Uint8Array(rows.length * outcomes.length).fill(PENDING)
   let at = 0
   for (const { ended, performances } of outcomes) {
@@ -116,71 +121,72 @@ function codesOf(outcomes: NonNullable<History['outcomes']>, rows: Int32Array): 
   return codes
 }
 
-/** Sorts rows by group, in the order in which the groups first appear. */
-function groupRows(rows: Int32Array, { codes, name }: Grouping): { rows: Int32Array; parts: Part[] } {
-  const groups: number[] = []
-  for (let i = 0; i < rows.length; i++) if (!groups.includes(codes[rows[i]!]!)) groups.push(codes[rows[i]!]!)
+/** Sorts rows by group, in the order in which the groups first appear; `groups` has the range of each in the sorted rows. */
+function sortByGroup(rows: Int32Array, { codes, nameOf }: Grouping): { rows: Int32Array; groups: GroupRows[] } {
+  const groupCodes: number[] = []
+  for (let i = 0; i < rows.length; i++) if (!groupCodes.includes(codes[rows[i]!]!)) groupCodes.push(codes[rows[i]!]!)
   const sorted = new Int32Array(rows.length)
-  const parts: Part[] = []
+  const groups: GroupRows[] = []
   let to = 0
-  for (const group of groups) {
+  for (const code of groupCodes) {
     const from = to
-    for (let i = 0; i < rows.length; i++) if (codes[rows[i]!] === group) sorted[to++] = rows[i]!
-    parts.push({ value: name(group), from, to })
+    for (let i = 0; i < rows.length; i++) if (codes[rows[i]!] === code) sorted[to++] = rows[i]!
+    groups.push({ value: nameOf(code), from, to })
   }
-  return { rows: sorted, parts }
+  return { rows: sorted, groups }
 }
 
 /**
- * The index of each event on the calendar.
- * @param bars of the events since the first one, which are changed to these indices where they differ by a constant
+ * The index of each event's day on the calendar. If these indices differ from `bars` only by a constant, `bars` itself is
+ * changed to them and returned: one column then serves as both.
+ * @param bars of the events, counted from any bar on
  */
-function indicesOf(events: Int32Array, days: Int32Array, bars: Int32Array): Int32Array {
-  const first = countBelow(days, events[0] ?? 0)
-  for (let row = 0; row < events.length; row++)
-    if (days[first + bars[row]! - bars[0]!] !== events[row]) return indicesIn(days, events)
+function calendarIndices(eventDays: Int32Array, calendar: Int32Array, bars: Int32Array): Int32Array {
+  const first = countBelow(calendar, eventDays[0] ?? 0)
+  for (let row = 0; row < eventDays.length; row++)
+    if (calendar[first + bars[row]! - bars[0]!] !== eventDays[row]) return indicesIn(calendar, eventDays)
   const shift = first - (bars[0] ?? 0)
   for (let row = 0; row < bars.length; row++) bars[row]! += shift
   return bars
 }
 
-/** The numbers of the rows that enter one of the bands; all without bands. */
-function wantedRows({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
+/** The rows of the events that enter one of the bands (default: all rows). */
+function rowsEntering({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
   const rows = numbersBetween(0, entered.length)
   if (bands === undefined) return rows
   const codes = bands.map(band => vocabulary.indexOf(band))
   return rows.filter(row => codes.includes(entered[row]!))
 }
 
-/** How many bars each event comes after the first event of its field. @param every all events of the field */
-function barsSinceFirst({ days }: History, every: History): Int32Array {
+/** How many bars each event comes after the first event of its field. @param allEvents of the field */
+function barsSinceFirst({ days }: History, allEvents: History): Int32Array {
   const bars = new Int32Array(days.length)
   let event = 0
   let bar = 0
   for (let row = 0; row < days.length; row++) {
-    for (; every.days[event]! < days[row]!; event++) bar += Math.max(0, every.lasted[event]!)
+    for (; allEvents.days[event]! < days[row]!; event++) bar += Math.max(0, allEvents.lasted[event]!)
     bars[row] = bar
   }
   return bars
 }
 
 /**
- * A calendar for unknown prices: every weekday from the first event to the last, and every event. Weeks have one day
- * each. Holidays are unknown, so a window may cover slightly fewer days than bars.
+ * A calendar for unknown prices: the days of the events, and every weekday between them; weekly, each Friday of a week
+ * without an event. Holidays are unknown, so a window may cover slightly fewer days than bars.
  */
-function workdays(events: Int32Array, timeframe: Timeframe): Int32Array {
-  const first = events[0]
-  const last = events.at(-1)
-  if (first === undefined || last === undefined) return events
-  const has = new Set(events)
+function weekdayCalendar(eventDays: Int32Array, timeframe: Timeframe): Int32Array {
+  const first = eventDays[0]
+  const last = eventDays.at(-1)
+  if (first === undefined || last === undefined) return eventDays
+  const daysWithEvent = new Set(eventDays)
   const days: number[] = []
-  // Day 0 is a Thursday.
+  // Weeks begin on Monday; day 0 is a Thursday.
   const weekOf = (day: number): number => Math.floor((day + 3) / 7)
-  const weeks = new Set(Array.from(events, weekOf))
+  const weeksWithEvent = new Set(Array.from(eventDays, weekOf))
   for (let day = first; day <= last; day++) {
-    const weekday = (((day + 3) % 7) + 7) % 7
-    const fills = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeks.has(weekOf(day))
-    if (fills || has.has(day)) days.push(day)
+    const weekday = day + 3 - 7 * weekOf(day)
+    const isAdded = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeksWithEvent.has(weekOf(day))
+    if (isAdded || daysWithEvent.has(day)) days.push(day)
   }
   return Int32Array.from(days)
 }

@@ -7,7 +7,7 @@ import { type CausedSpell, cumulativeIncidence, stepAt, totalCount } from '../..
 import { TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import type { ContextTests } from './by-context.js'
 import { type BandPeriod, type Change, CollectedChanges, countByDay, type Dwell, dwell, shareAmong } from './dwell.js'
-import { type AnsweredRange, byVocabulary, ordersOf, type Scope, scopeOf, tickersInOrder } from './pool.js'
+import { type AnsweredRange, byVocabulary, fieldAndContextBands, type Scope, scopeOf, tickersInOrder } from './pool.js'
 
 /** Each ticker counts once, in any order. The context splits the result; its band is not part of the query. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
@@ -58,7 +58,7 @@ export async function transitionsOf(
     collected.add(periods)
   }
   const { changes: events, stays } = collected
-  const [vocabulary, contexts] = await ordersOf(source, query)
+  const [vocabulary, contexts] = await fieldAndContextBands(source, query)
   const order = bandsOf(events, vocabulary)
   const { timeframe, context = null } = query
   return {

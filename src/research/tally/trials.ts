@@ -2,7 +2,7 @@ import { rangeOf } from '../../core/model/calendar.js'
 import { dateOf } from '../../core/model/day.js'
 import type { Context, PoolQuery } from '../../core/model/event.js'
 import { TIMEFRAMES } from '../../core/model/terms.js'
-import { ANY_EVENT, type EventFilter, type TallyGrouping } from '../../core/params/studies.js'
+import type { EventFilter, TallyGrouping } from '../../core/params/studies.js'
 import type { Trial } from '../../core/source.js'
 import { cellTrials } from '../trials.js'
 
@@ -18,15 +18,10 @@ export function trialsOf(
   const { horizon: windows = TIMEFRAMES[query.timeframe].windows } = query
   return groups.flatMap(({ value, tickers, days }) => {
     if ((by !== null && value === null) || days.length === 0) return []
-    const spec = {
-      tickers: by === 'ticker' || by === 'sector' ? tickers : query.tickers,
-      filter: filterOf(query, by, value),
-      ...rangeOf(days),
-    }
-    return cellTrials(
-      spec,
-      windows.map(horizon => ({ horizon, p: null, test: null, sharpe: null })),
-    )
+    const trialTickers = by === 'ticker' || by === 'sector' ? tickers : query.tickers
+    const spec = { tickers: trialTickers, filter: filterOf(query, by, value), ...rangeOf(days) }
+    const cells = windows.map(horizon => ({ horizon, p: null, test: null, sharpe: null }))
+    return cellTrials(spec, cells)
   })
 }
 
@@ -34,17 +29,18 @@ export function trialsOf(
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
   const groupValues = value === null ? [] : [value]
+  const dates = datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) })
   return {
-    ...ANY_EVENT,
     field,
     timeframe,
     bands: by === 'band' ? groupValues : bands,
-    ...(by === 'prev_band' && { prev_bands: groupValues }),
-    ...(by === 'stability' && { stability: groupValues as EventFilter['stability'] }),
-    ...(context !== undefined && { context: contextOf(context, by === 'context' ? value : null) }),
+    prev_bands: by === 'prev_band' ? groupValues : null,
+    stability: by === 'stability' ? (groupValues as EventFilter['stability']) : null,
+    max_flips: null,
+    context: context === undefined ? null : contextOf(context, by === 'context' ? value : null),
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
-    ...datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) }),
+    ...dates,
   }
 }
 
@@ -56,7 +52,7 @@ function contextOf({ ticker, field, band }: Context, groupBand: string | null): 
 
 type Bounds = Pick<EventFilter, 'after' | 'before'>
 
-/** The dates of a query within a year, or as they are. Both bounds are exclusive; such dates sort in time order. */
+/** The part of a query's dates that is in a year; null: all of them. Bounds are exclusive; dates sort in time order. */
 function datesOf(year: number | null, { after, before }: Bounds): Bounds {
   if (year === null) return { after, before }
   const yearText = (number: number): string => String(number).padStart(4, '0')
