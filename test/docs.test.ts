@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { CATALOGUE, TOP_WORDS } from '../src/app/cli/catalogue.js'
 import { main } from '../src/app/cli/main.js'
 import type { Stream, World } from '../src/app/cli/world.js'
-import { BUILT_IN } from '../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../src/core/fields/index.js'
 import { wordsOf } from './cli/support/run.js'
 import { notInQuick } from './support/full.js'
 import { commandsPage, fieldsPage } from './support/pages.js'
@@ -80,7 +80,7 @@ describe('the pages together', () => {
   it('name every command and every field', () => {
     // Read here: `npm run docs` has just written some pages.
     const everything = PAGES.map(page => readFileSync(page, 'utf8')).join('\n')
-    const names = [...CATALOGUE.map(({ name }) => `bands ${name}`), ...BUILT_IN.names]
+    const names = [...CATALOGUE.map(({ name }) => `bands ${name}`), ...BUILT_IN_FIELDS.names]
     expect(
       names.filter(name => !everything.includes(name)),
       'on no page',

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { openBands, openRemote } from '../src/app/client.js'
 import { emptyNote } from '../src/core/empty.js'
-import { BUILT_IN, FIELDS } from '../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../src/core/fields/index.js'
 import { parseDay } from '../src/core/model/day.js'
 import type { EventsParams } from '../src/core/params/questions.js'
 import { noEventsReason } from '../src/core/source.js'
@@ -130,7 +130,7 @@ async function unseen(ticker: string): Promise<string> {
   const { events } = await bands.history({ ticker, field: 'rsi_zone' })
   await bands.close()
   const seen = new Set(events.map(event => event.band))
-  return BUILT_IN.named('rsi_zone')!.bands.find(band => band.startsWith('deep') && !seen.has(band))!
+  return BUILT_IN_FIELDS.named('rsi_zone')!.bands.find(band => band.startsWith('deep') && !seen.has(band))!
 }
 
 async function filled(params: EventsParams): Promise<EventsParams> {

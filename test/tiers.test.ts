@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { TierRestricted } from '../src/core/errors.js'
-import { BUILT_IN } from '../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../src/core/fields/index.js'
 import { formatDay, parseDay } from '../src/core/model/day.js'
 import type { HistoricEvent } from '../src/core/model/event.js'
 import { includesTier, TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../src/core/model/terms.js'
@@ -40,7 +40,7 @@ function refusal(ask: () => void): Record<string, unknown> | null {
 }
 
 it('the specification lists all fields there are, in order', () => {
-  expect(REQUIRED.map(({ field }) => field)).toEqual(BUILT_IN.names)
+  expect(REQUIRED.map(({ field }) => field)).toEqual(BUILT_IN_FIELDS.names)
 })
 
 describe('what a tier sees', () => {
@@ -115,7 +115,7 @@ describe('21 fields × 3 tiers × 2 timeframes × any context, asked of a store'
         const allowed = includesTier(tier, required)
         expect(await isAnswered(tier, params), tier).toBe(allowed)
         for (const other of others) {
-          const context_band = BUILT_IN.named(other.field)!.bands[0]!
+          const context_band = BUILT_IN_FIELDS.named(other.field)!.bands[0]!
           const context = { context_ticker: 'SIM0002', context_field: other.field, context_band }
           const both = allowed && tier !== 'free' && includesTier(tier, other.required)
           const found = await isAnswered(tier, { ...params, ...context })
@@ -129,7 +129,7 @@ describe('21 fields × 3 tiers × 2 timeframes × any context, asked of a store'
 notInQuick('every field has events to show, daily and weekly', async () => {
   const local = new Local(store, 'pro', null)
   for (const timeframe of TIMEFRAME_NAMES) {
-    for (const field of BUILT_IN.names) {
+    for (const field of BUILT_IN_FIELDS.names) {
       let total = 0
       for (const ticker of await local.tickers())
         total += (await local.events(parseEvents({ ticker, field, timeframe }))).total_occurrences

@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import { version } from '../core/built.js'
 import { InvalidParameter, NotFound, remedy } from '../core/errors.js'
-import { BUILT_IN, type FieldSet } from '../core/fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../core/fields/index.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from '../core/model/event.js'
 import type { FactKind } from '../core/model/facts.js'
 import type { AccountPage } from '../core/model/pages.js'
@@ -218,7 +218,7 @@ export class RemoteClient extends Studies {
   protected readonly withholds = true
 
   constructor(remote: Remote, bars?: PricesChoice) {
-    super(remote, BUILT_IN)
+    super(remote, BUILT_IN_FIELDS)
     this.#remote = remote
     this.#bars = bars
   }
@@ -307,7 +307,7 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
   const callerTier = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
-  const fieldSet = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const fieldSet = fields === undefined ? BUILT_IN_FIELDS : await ownFields(fields)
   const withConditions = { ...fieldSet, conditions: await namedConditions({ db }) }
   const workers = { threads, cluster: await openCluster(options) }
   const opened = await openLocal({ db, ...workers, cacheBytes, fields: withConditions, tier: callerTier, asOf: day })
@@ -344,7 +344,7 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
 export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
   checkOptions('options', options, REMOTE_CHECKS)
   const { bars, ...others } = options
-  return new RemoteClient(await openServer({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
+  return new RemoteClient(await openServer({ ...others, url: String(others.url), fields: BUILT_IN_FIELDS.all }), bars)
 }
 
 /** Only the kinds of values are checked here; an address, a key and numbers are read where they are used. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BadData, InvalidParameter } from '../../src/core/errors.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { conditionField, type KnownField } from '../../src/core/language/as-field.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { STABILITIES } from '../../src/core/model/series.js'
@@ -235,7 +235,7 @@ function expectRefusal(text: string, message: string | RegExp): void {
 const CONDITIONS = [
   'rsi_zone enters (oversold, deep_oversold) from any',
   'not (SPY:macd_state = contracting_negative for 3)',
-].map(text => conditionField(text, BUILT_IN).name)
+].map(text => conditionField(text, BUILT_IN_FIELDS).name)
 
 function strategies(): fc.Arbitrary<Strategy> {
   const distance = fc.option(
@@ -247,7 +247,7 @@ function strategies(): fc.Arbitrary<Strategy> {
   const rate = fc.double({ min: -0.5, max: 0.5, noNaN: true }).map(x => x + 0)
   const money = fc.double({ min: 0, max: 100, noNaN: true })
   const name = fc.constantFrom('SPY', 'BRK.B', '^GSPC', 'ON', 'NO', 'TRUE', '1', '0X1', 'NULL')
-  const conditions = CONDITIONS.map(text => conditionField(text, BUILT_IN))
+  const conditions = CONDITIONS.map(text => conditionField(text, BUILT_IN_FIELDS))
   const bandedOf = (...fields: KnownField[]) =>
     fc
       .constantFrom(...fields)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE, TOP_WORDS } from '../../src/app/cli/catalogue.js'
 import { COMMON_SLIPS, joinConditionWords } from '../../src/app/cli/command-suggestions.js'
 import { parseWords } from '../../src/app/cli/program.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { likelyFields } from '../../src/core/language/condition.js'
 import { importBundledBars, run, scratch, typed } from './support/run.js'
 
@@ -172,11 +172,11 @@ test('every word that is meant for a command leads to a command that takes the l
 
 test('each field is meant by its name, in any case, and by its first word where no other field begins with it', () => {
   for (const { name } of FIELDS) {
-    expect(likelyFields(name, BUILT_IN)).toEqual([name])
-    expect(likelyFields(name.toUpperCase().replaceAll('_', '-'), BUILT_IN)).toEqual([name])
+    expect(likelyFields(name, BUILT_IN_FIELDS)).toEqual([name])
+    expect(likelyFields(name.toUpperCase().replaceAll('_', '-'), BUILT_IN_FIELDS)).toEqual([name])
     const first = name.split('_')[0]!
-    expect(likelyFields(first, BUILT_IN)).toContain(name)
-    expect(likelyFields(first, BUILT_IN)[0]).toMatch(new RegExp(`^${first}`))
+    expect(likelyFields(first, BUILT_IN_FIELDS)).toContain(name)
+    expect(likelyFields(first, BUILT_IN_FIELDS)[0]).toMatch(new RegExp(`^${first}`))
   }
 })
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { firstInQuick, QUICK } from '../support/full.js'
 import { BIN, importBundledBars, type Ran, run, scratch, typed } from './support/run.js'
 
@@ -83,7 +83,7 @@ describe('bands completion --complete', () => {
   })
 
   it('knows every field, and every ticker that is loaded', async () => {
-    expect(await offered('explain AAPL ')).toEqual([...BUILT_IN.names])
+    expect(await offered('explain AAPL ')).toEqual([...BUILT_IN_FIELDS.names])
     expect(await offered('explain ')).toEqual(
       JSON.parse((await typed('status --json', { env: ENV })).out).tickers.map(
         ({ ticker }: { ticker: string }) => ticker,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { openBands } from '../../src/app/client.js'
 import { TierRestricted } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { conditionField } from '../../src/core/language/as-field.js'
 import { includesTier, TIER_NAMES } from '../../src/core/model/terms.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -152,19 +152,19 @@ describe('invalid conditions', () => {
 })
 
 it('a condition counts at a tier when every field that it names, and context where it names a ticker, is open to it', () => {
-  const fields = Object.fromEntries(BUILT_IN.all.map(({ name, bands }) => [name, bands]))
+  const fields = Object.fromEntries(BUILT_IN_FIELDS.all.map(({ name, bands }) => [name, bands]))
   const seen = new Set<string>()
   for (let seed = 1; seed <= 300; seed++) {
     const random = new Random(new Random(seed).word())
     const text = written(randomClaim(random, fields, 2), random)
-    const { name, subjects } = conditionField(text, BUILT_IN)
+    const { name, subjects } = conditionField(text, BUILT_IN_FIELDS)
     for (const tier of TIER_NAMES) {
       const isOpen = subjects.every(({ ticker, field }) => {
-        return includesTier(tier, BUILT_IN.named(field)!.tier) && (ticker === null || tier !== 'free')
+        return includesTier(tier, BUILT_IN_FIELDS.named(field)!.tier) && (ticker === null || tier !== 'free')
       })
       for (const asked of [{ field: name }, { field: 'rsi_zone', when: name }]) {
-        if (isOpen) entitle(asked, tier, BUILT_IN)
-        else expect(() => entitle(asked, tier, BUILT_IN)).toThrow(TierRestricted)
+        if (isOpen) entitle(asked, tier, BUILT_IN_FIELDS)
+        else expect(() => entitle(asked, tier, BUILT_IN_FIELDS)).toThrow(TierRestricted)
       }
       seen.add(`${tier} ${isOpen}`)
     }

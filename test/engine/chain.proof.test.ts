@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { earlierReturns, performanceIndex, rankOutcomes } from '../../src/core/engine/outcomes.js'
 import { transitions } from '../../src/core/engine/record.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { Ranking, zoneOfRank } from '../../src/core/indicators/rank.js'
 import { DEFINITIONS } from '../../src/core/model/definitions.js'
@@ -25,7 +25,7 @@ describe('P06: each event follows from the one before', () => {
         const { bars: all, initialBar, initialBand } = record
         // An event of the last, incomplete week is recorded and not yet shown.
         const entered = all.slice(0, events.length)
-        const initial = BUILT_IN.named(field)!.bands[initialBand]
+        const initial = BUILT_IN_FIELDS.named(field)!.bands[initialBand]
         const broken = events.filter((event, i) => {
           const inForce = i === 0 ? initial : events[i - 1]!.band
           const rises = entered[i]! > (i === 0 ? initialBar : entered[i - 1]!)
@@ -71,7 +71,7 @@ describe('P20: bookkeeping', () => {
       for (const [field, events] of Object.entries(shown(recorded, timeframe))) {
         const entered = fields.get(field)?.bars ?? []
         const wrong = events.filter((event, i) => {
-          const inVocabulary = BUILT_IN.named(field)!.bands.includes(event.band)
+          const inVocabulary = BUILT_IN_FIELDS.named(field)!.bands.includes(event.band)
           const ended = names.map((_, w) => entered[i]! + windows[w]! < final)
           const returned = names.every((name, w) => (event.returns[name] !== null) === ended[w])
           return !(inVocabulary && returned && event.flips_recent_at_entry <= flipsLookback)

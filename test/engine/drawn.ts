@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { record } from '../../src/core/engine/record.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, parseDay } from '../../src/core/model/day.js'
 import type { HistoricEvent } from '../../src/core/model/event.js'
 import { type AssetClass, barsKnownBy, type SeriesRecord } from '../../src/core/model/series.js'
@@ -166,7 +166,7 @@ export function viewIn(recorded: Recording, timeframe: Timeframe, field: string,
     unsettled: [],
   }
   const bars = barsKnownBy(series, asOf ?? recorded.entry.last)
-  return viewOf(one, timeframe, BUILT_IN.named(field)!.bands, bars)
+  return viewOf(one, timeframe, BUILT_IN_FIELDS.named(field)!.bands, bars)
 }
 
 /** Every technical field's events of a recording as it stood on a date, in the words of the oracle. */

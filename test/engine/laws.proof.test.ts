@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { weekly } from '../../src/core/engine/record.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import type { Ranks } from '../../src/core/indicators/rank.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
@@ -234,7 +234,7 @@ function reflected(bars: Bar[]): Bar[] {
 }
 
 function classified(name: string, panel: Panel): Uint8Array {
-  return BUILT_IN.named(name)!.classify(panel)
+  return BUILT_IN_FIELDS.named(name)!.classify(panel)
 }
 
 function codes(name: string, here: Panel, there: Panel): [Uint8Array, Uint8Array] {

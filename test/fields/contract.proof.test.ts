@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BUILT_IN, FIELDS, FUNDAMENTAL_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS, FUNDAMENTAL_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { fieldContract } from '../contracts/field.js'
 import { FUNDAMENTALS } from '../support/oracle/facts.js'
 import { FIELDS as SPECIFIED } from '../support/oracle/fields.js'
@@ -14,10 +14,10 @@ it('has the technical fields of the specification in its order, with the vocabul
 })
 
 it('lists every field once and finds it by its name', () => {
-  expect(new Set(BUILT_IN.names).size).toBe(BUILT_IN.names.length)
+  expect(new Set(BUILT_IN_FIELDS.names).size).toBe(BUILT_IN_FIELDS.names.length)
   expect(FIELDS).toEqual([...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS])
-  for (const field of FIELDS) expect(BUILT_IN.named(field.name)).toBe(field)
-  expect(BUILT_IN.named('RSI_ZONE')).toBeUndefined()
+  for (const field of FIELDS) expect(BUILT_IN_FIELDS.named(field.name)).toBe(field)
+  expect(BUILT_IN_FIELDS.named('RSI_ZONE')).toBeUndefined()
 })
 
 it('tells what each field stands on', () => {

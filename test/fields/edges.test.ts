@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rankZones, zonesByBar } from '../../src/core/fields/field.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { resistance, support } from '../../src/core/indicators/levels.js'
 import { DEFINITIONS } from '../../src/core/model/definitions.js'
@@ -23,12 +23,12 @@ import {
 
 /** Band of a field on the last bar. */
 function lastBand(name: string, bars: Bar[]): string | null {
-  const field = BUILT_IN.named(name)!
+  const field = BUILT_IN_FIELDS.named(name)!
   const code = field.classify(new Panel(seriesOf(bars))).at(-1)!
   return code === UNDEFINED ? null : field.bands[code]!
 }
 
-const bandsOf = (name: string): readonly string[] => BUILT_IN.named(name)!.bands
+const bandsOf = (name: string): readonly string[] => BUILT_IN_FIELDS.named(name)!.bands
 
 describe('rsi_zone, tolerance 1e-8', () => {
   // One rise of g and one fall of 100 - g among 14 changes: RSI = 100 g / 100.

@@ -1,5 +1,5 @@
 import type { SectorView } from '../../src/core/fields/fundamentals.js'
-import { BUILT_IN, type Field } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, type Field } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { type Day, parseDay } from '../../src/core/model/day.js'
 import {
@@ -120,7 +120,7 @@ export function sectorOf(...yields: number[]): SectorView {
 
 /** A field's band on every bar, null where undefined. */
 export function bandsOf(name: string, series: Series, known: Facts | null, sector?: SectorView): (string | null)[] {
-  const field: Field = BUILT_IN.named(name)!
+  const field: Field = BUILT_IN_FIELDS.named(name)!
   const codes = field.classify(new Panel(series, known, sector ?? null))
   return Array.from(codes, code => (code === UNDEFINED ? null : field.bands[code]!))
 }

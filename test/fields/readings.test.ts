@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Reading } from '../../src/core/fields/field.js'
 import type { SectorView } from '../../src/core/fields/fundamentals.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import type { Facts } from '../../src/core/model/facts.js'
 import type { Series } from '../../src/core/model/series.js'
@@ -11,7 +11,7 @@ const BAR = barsOn(['2018-03-02'], 40)
 
 /** What a field tells of the last bar. */
 function told(name: string, known: Facts | null, series: Series = BAR, sector?: SectorView): Reading[] {
-  return BUILT_IN.named(name)!.readings(new Panel(series, known, sector ?? null), series.days.length - 1)
+  return BUILT_IN_FIELDS.named(name)!.readings(new Panel(series, known, sector ?? null), series.days.length - 1)
 }
 
 /** The notes of what is null: why there is no band. */

@@ -131,7 +131,7 @@ describe('any expression', () => {
 })
 
 describe('with the lengths of the definitions', () => {
-  const BUILT_IN: readonly (readonly [string, (panel: Panel) => Float64Array])[] = [
+  const BUILT_IN_FIELDS: readonly (readonly [string, (panel: Panel) => Float64Array])[] = [
     ['rsi(close, 14)', panel => panel.rsi()],
     ['sma(close, 200)', panel => panel.smaLong()],
     ['slope(ln(close), 20)', panel => panel.slope()],
@@ -147,7 +147,7 @@ describe('with the lengths of the definitions', () => {
     ],
   ]
 
-  it.each(BUILT_IN)('%s is the indicator of the built-in fields, to the last bit', (text, of) => {
+  it.each(BUILT_IN_FIELDS)('%s is the indicator of the built-in fields, to the last bit', (text, of) => {
     for (const shape of Object.values(SHAPES)) {
       const series = seriesOf(randomBars(3, { ...shape, length: 700 }))
       expect(valuesOf(parseExpression(text), series)).toEqual(of(new Panel(series)))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BadData, InvalidParameter } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import {
   type Condition,
   parseCondition,
@@ -15,7 +15,7 @@ import { draws } from '../support/full.js'
 import { MADE, MADE_FIELDS, randomClaim, written } from '../support/random-conditions.js'
 import { ANY_CHARACTER } from '../support/random-queries.js'
 
-const ALL: Vocabulary = BUILT_IN
+const ALL: Vocabulary = BUILT_IN_FIELDS
 
 const parsed = (text: string): Condition => parseCondition(text, ALL)
 const printed = (text: string): string => printCondition(parsed(text))
@@ -215,7 +215,7 @@ describe('limits', () => {
 
 /** Pieces that conditions are made of, and some that they are not. */
 const PIECES = [
-  ...BUILT_IN.names.slice(0, 4),
+  ...BUILT_IN_FIELDS.names.slice(0, 4),
   ...'oversold uptrend low and or not in for bars enters leaves from to within any'.split(' '),
   ...'= != ( ) , @ : @weekly @daily GSPC: CL=F: 3 2000 0 1e9 - . # " \''.split(' '),
   ...['\n', '\r\n', '\t', ' ', '  ', '', '\0', '🚀', '\ud800', '\u202e'],

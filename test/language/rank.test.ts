@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import {
   dependsOnLevels,
   parseRank,
@@ -16,13 +16,13 @@ import { seriesOf } from '../support/convert.js'
 import { randomFormula, spelledOut } from '../support/random-formulas.js'
 
 const read = (text: string): [by: string, first: 'lowest' | 'highest'] => {
-  const rank = parseRank('rank', text, BUILT_IN)
+  const rank = parseRank('rank', text, BUILT_IN_FIELDS)
   return [rankedText(rank), rank.isLowestFirst ? 'lowest' : 'highest']
 }
 
 const refused = (text: string): InvalidParameter => {
   try {
-    parseRank('rank', text, BUILT_IN)
+    parseRank('rank', text, BUILT_IN_FIELDS)
   } catch (error) {
     if (error instanceof InvalidParameter) return error
     throw error
@@ -51,8 +51,8 @@ describe('a rank', () => {
       const rank = readRank(spelledOut(randomFormula(random, 3, 40), random))
       expect(readRank(printRank(rank))).toEqual(rank)
     }
-    for (const field of BUILT_IN.names)
-      for (const text of [field, `-${field}`]) expect(printRank(parseRank('rank', text, BUILT_IN))).toBe(text)
+    for (const field of BUILT_IN_FIELDS.names)
+      for (const text of [field, `-${field}`]) expect(printRank(parseRank('rank', text, BUILT_IN_FIELDS))).toBe(text)
   })
 
   it('with a minus turns the order round and leaves missing values last', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TierRestricted } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { type Day, parseDay } from '../../src/core/model/day.js'
 import { type BandPeriods, bandPeriodsOf, type History, NO_NUMBER } from '../../src/core/model/history.js'
 import { barsKnownBy } from '../../src/core/model/series.js'
@@ -41,7 +41,7 @@ openedForAll(async folder => {
 const days = fc.integer({ min: END - 2_300, max: END + 20 })
 const questions = fc.record({
   tickers: fc.shuffledSubarray(NAMES, { minLength: 1 }),
-  fields: fc.shuffledSubarray([...BUILT_IN.names], { minLength: 1, maxLength: 6 }),
+  fields: fc.shuffledSubarray([...BUILT_IN_FIELDS.names], { minLength: 1, maxLength: 6 }),
   timeframe: fc.constantFrom(...TIMEFRAME_NAMES),
   after: fc.option(days, { nil: undefined }),
   before: fc.option(days, { nil: undefined }),
@@ -71,7 +71,7 @@ describe('the stays of many tickers and fields', () => {
           expect(own).toEqual(theirs)
           return
         }
-        const granted = grantedFields(tier, BUILT_IN).map(({ name }) => name)
+        const granted = grantedFields(tier, BUILT_IN_FIELDS).map(({ name }) => name)
         expect(asked.fields.every(field => granted.includes(field))).toBe(true)
         const n = asked.fields.length
         const byTicker = (all: History[]) => asked.tickers.map((_, i) => all.slice(i * n, (i + 1) * n))

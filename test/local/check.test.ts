@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/core/fields/field.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
@@ -17,7 +17,7 @@ import { cacheOf, emptyImporter, loadedStore, openedForAll, recordOf, sourced } 
 /** Seven tickers of one sector, so that each has peers. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_000, seed: 11, end: parseDay('2024-06-28')! })]
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)
-const WHOLE = { tickers: TICKERS, fields: BUILT_IN.names, timeframe: 'daily', cuts: 6, seed: 1 } as const
+const WHOLE = { tickers: TICKERS, fields: BUILT_IN_FIELDS.names, timeframe: 'daily', cuts: 6, seed: 1 } as const
 const RSI = { ...WHOLE, tickers: TICKERS.slice(0, 2), fields: ['rsi_zone'] }
 
 let cache: Cache
@@ -69,7 +69,7 @@ describe('the look-ahead check', () => {
     },
   )
 
-  const rsi = BUILT_IN.named('rsi_zone')!
+  const rsi = BUILT_IN_FIELDS.named('rsi_zone')!
   it.each<[string, Field['classify']]>([
     ['peeks one bar ahead', panel => rsi.classify(panel).map((_, t, codes) => codes[t + 1] ?? UNDEFINED)],
     [

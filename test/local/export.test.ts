@@ -1,7 +1,7 @@
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
 import { type ExportOutput, writeRows } from '../../src/app/cli/formats.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { ExportedEvent, ExportedSeriesBar } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/core/model/terms.js'
@@ -71,7 +71,7 @@ describe('exported events', () => {
   it('come by ticker, timeframe, field in the order of the specification, and date', async () => {
     const events = await drained(exportEvents(await simulated(2, 1)))
     const place = (event: ExportedEvent): string =>
-      [event.ticker, event.timeframe, 10 + BUILT_IN.names.indexOf(event.field), event.date].join(' ')
+      [event.ticker, event.timeframe, 10 + BUILT_IN_FIELDS.names.indexOf(event.field), event.date].join(' ')
     expect(events.map(place)).toEqual(events.map(place).sort())
     expect(new Set(events.map(event => event.ticker)).size).toBe(2)
   })
@@ -101,7 +101,7 @@ describe('exported series', () => {
 
   it('name every field and leave those without data empty', async () => {
     const [bar] = await drained(exportSeries(await simulated(1)))
-    expect(Object.keys(bar!).slice(-BUILT_IN.names.length)).toEqual(BUILT_IN.names)
+    expect(Object.keys(bar!).slice(-BUILT_IN_FIELDS.names.length)).toEqual(BUILT_IN_FIELDS.names)
     expect(bar!.valuation_zone).toBeNull()
     const [chosen] = await drained(exportSeries(await simulated(1), { fields: ['rsi_zone'] }))
     expect(Object.keys(chosen!).at(-1)).toBe('rsi_zone')
@@ -191,8 +191,8 @@ describe('every export', () => {
     const [bar] = await drained(exportBars(cache))
     expect(BAR_COLUMNS.map(({ name }) => name)).toEqual(Object.keys(bar!))
     const [row] = await drained(exportSeries(cache))
-    expect(seriesColumns({}, BUILT_IN).map(({ name }) => name)).toEqual(Object.keys(row!))
-    expect(seriesColumns({}, BUILT_IN).map(({ of }) => of(row!))).toEqual(Object.values(row!))
+    expect(seriesColumns({}, BUILT_IN_FIELDS).map(({ name }) => name)).toEqual(Object.keys(row!))
+    expect(seriesColumns({}, BUILT_IN_FIELDS).map(({ of }) => of(row!))).toEqual(Object.values(row!))
     expect(eventColumns({ timeframes: ['weekly'] }).map(({ name }) => name)).not.toContain('duration_days')
   })
 })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sourcesOfStore } from '../../src/app/open/database.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/core/model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../src/core/model/terms.js'
@@ -167,7 +167,7 @@ describe('the market of a tier', () => {
   it('has its fields', async () => {
     for (const tier of TIER_NAMES) {
       const market = marketOf({ tier, emulate: true })
-      const granted = new Set(grantedFields(tier, BUILT_IN).map(field => field.name))
+      const granted = new Set(grantedFields(tier, BUILT_IN_FIELDS).map(field => field.name))
       for (const { name } of FIELDS) {
         const asked = statesIn(market, NAMES[0]!, name, 'daily')
         if (tier !== 'free' && granted.has(name)) expect((await asked).field).toBe(name)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUILT_IN, type FieldSet } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../../src/core/fields/index.js'
 import { formatDay } from '../../src/core/model/day.js'
 import { UNDEFINED } from '../../src/core/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/core/model/terms.js'
@@ -39,7 +39,7 @@ describe('Q5: an own field with the lengths and the cuts of a specified one', ()
         SIGNS.flatMap((c, k) => (wanted(i + j + k - 3) ? [`own_20 = ${a} and own_50 = ${b} and own_200 = ${c}`] : [])),
       ),
     ).join(' or ')
-  const listed = (name: string): string => `[${BUILT_IN.named(name)!.bands.join(', ')}]`
+  const listed = (name: string): string => `[${BUILT_IN_FIELDS.named(name)!.bands.join(', ')}]`
 
   /** What depends on the timeframe is the length of the history that a percentile looks at. */
   function twins(timeframe: Timeframe): FieldSet {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { drawTimeline } from '../../src/app/cli/draw/chart.js'
-import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, TECHNICAL_FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { HistoryQuery } from '../../src/core/model/event.js'
 import type { Cache } from '../../src/data/local/cache.js'
@@ -91,7 +91,7 @@ describe('its drawing', () => {
 
   it('never passes its width, whatever that is, in braille as in ASCII, coloured or not', async () => {
     const cache = await simulated()
-    for (const field of BUILT_IN.names) {
+    for (const field of BUILT_IN_FIELDS.names) {
       const found = await timeline(cache, asked({ field }))
       for (const width of [40, 41, 60, 79, 80, 120, 200, 600]) {
         for (const ascii of [true, false]) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { didYouMean, InvalidParameter, suggest } from '../../src/core/errors.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import {
   DEFAULT_LIMIT,
@@ -34,9 +34,9 @@ function refused(params: object, parse: (params: EventsParams) => unknown = pars
 
 describe('a wrong value is refused with the parameter, the value, the valid values and the nearest one', () => {
   it.each([
-    ['field', 'rsi_zon', BUILT_IN.names, ['rsi_zone']],
-    ['field', 'RSI_ZONE', BUILT_IN.names, ['rsi_zone']],
-    ['field', 'nothing_like_it', BUILT_IN.names, []],
+    ['field', 'rsi_zon', BUILT_IN_FIELDS.names, ['rsi_zone']],
+    ['field', 'RSI_ZONE', BUILT_IN_FIELDS.names, ['rsi_zone']],
+    ['field', 'nothing_like_it', BUILT_IN_FIELDS.names, []],
     ['band', 'oversol', RSI_BANDS, ['oversold']],
     ['band', 'Oversold', RSI_BANDS, ['oversold']],
     ['band', 'strong_uptrend', RSI_BANDS, []],

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { BadData } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { INDICATORS } from '../../src/core/fields/panel.js'
 import { ownFieldSet } from '../../src/core/params/fields-file.js'
 import { BAR_COLUMNS, eventColumns, seriesColumns } from '../../src/data/local/export.js'
@@ -216,11 +216,11 @@ describe('a name that is taken', () => {
   const band = (name: string): string => refused(`- { field: dip, of: close, cuts: [1], bands: [x, ${name}] }`)
 
   it('is that of any column of an export', () => {
-    const columns = [eventColumns(), seriesColumns({}, BUILT_IN), BAR_COLUMNS].flatMap(all =>
+    const columns = [eventColumns(), seriesColumns({}, BUILT_IN_FIELDS), BAR_COLUMNS].flatMap(all =>
       all.map(({ name }) => name),
     )
     expect(columns).toEqual(expect.arrayContaining(['date', 'close', 'rsi', 'macd', 'atr', 'returns_5d']))
-    const builtIn = new Set(BUILT_IN.all.flatMap(({ bands }) => bands))
+    const builtIn = new Set(BUILT_IN_FIELDS.all.flatMap(({ bands }) => bands))
     for (const name of columns) {
       expect(field(name)).toContain(`fields.yaml:1:35: ${name} is a `)
       if (!builtIn.has(name)) expect(band(name)).toContain(`fields.yaml:1:50: ${name} is a `)
@@ -258,14 +258,14 @@ describe('own fields', () => {
     const text =
       '- field: v\n  when: { up: u = high, down: otherwise }\n- { field: u, of: close, cuts: [1], bands: [low, high] }'
     const { names, named } = ownFieldSet(text, 'fields.yaml')
-    expect(names).toEqual([...BUILT_IN.names, 'v', 'u'])
+    expect(names).toEqual([...BUILT_IN_FIELDS.names, 'v', 'u'])
     expect(named('v')).toMatchObject({ bands: ['up', 'down'], tier: 'free', needs: 'bars' })
-    expect(named('rsi_zone')).toBe(BUILT_IN.named('rsi_zone'))
+    expect(named('rsi_zone')).toBe(BUILT_IN_FIELDS.named('rsi_zone'))
   })
 
   it('are none in a file of nothing but comments', () => {
     for (const text of ['', '# later\n', '---\n', '[]'])
-      expect(ownFieldSet(text, 'fields.yaml').names).toEqual(BUILT_IN.names)
+      expect(ownFieldSet(text, 'fields.yaml').names).toEqual(BUILT_IN_FIELDS.names)
   })
 
   it('have bands that are read as text', () => {
@@ -287,7 +287,7 @@ describe('own fields', () => {
       '- field: dear\n  when: { yes: pe_vs_sector = overvalued or rsi_zone = overbought }',
       'f',
     )
-    const { tier, needs } = BUILT_IN.named('pe_vs_sector')!
+    const { tier, needs } = BUILT_IN_FIELDS.named('pe_vs_sector')!
     expect(named('dear')).toMatchObject({ tier, needs })
   })
 

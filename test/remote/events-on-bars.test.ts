@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLocal, openRemote } from '../../src/app/open/database.js'
 import { eventsOnBars } from '../../src/app/remote/events-on-bars.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { EventHistory } from '../../src/core/model/event.js'
 import { historyOf } from '../../src/core/model/history.js'
@@ -58,7 +58,7 @@ describe('bands and events of a real server, on the same bars here', () => {
       let events = 0
       for (const ticker of ['SIM0001', 'SIM0002'])
         for (const timeframe of TIMEFRAME_NAMES)
-          for (const { name } of grantedFields(tier, BUILT_IN)) {
+          for (const { name } of grantedFields(tier, BUILT_IN_FIELDS)) {
             // Whose first transition was before the range: of one within, nobody tells that none was before it.
             const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
             for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { max_flips: 3, context })]) {

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { firstChangeableEvent } from '../../src/app/remote/pages.js'
 import type { NewPage } from '../../src/app/remote/remote.js'
 import type { RequestName } from '../../src/app/remote/transport.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/core/model/event.js'
 import type { Tier } from '../../src/core/model/terms.js'
@@ -42,7 +42,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
     source.silent = chance(0.3)
-    const { name } = pick(random, grantedFields(source.tier, BUILT_IN))
+    const { name } = pick(random, grantedFields(source.tier, BUILT_IN_FIELDS))
     const series = keys(['SIM0001', 'SIM0002'], [...new Set(['volume_ratio_band', name])])
     let day = parseDay('2023-01-10')!
     const spent = { told: 0, asked: 0 }

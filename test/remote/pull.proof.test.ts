@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { firstChangeableEvent } from '../../src/app/remote/pages.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import type { BandEvent } from '../../src/core/model/event.js'
 import { TIMEFRAMES } from '../../src/core/model/terms.js'
 import { eventHistory } from '../../src/core/source.js'
@@ -266,7 +266,7 @@ describe('a server that names its pages', () => {
     const store = emptyStore()
     const source = new Source(market, { asOf: '2024-02-29' })
     source.tagged = true
-    const series = keys(TICKERS, BUILT_IN.names, ['daily'])
+    const series = keys(TICKERS, BUILT_IN_FIELDS.names, ['daily'])
     const first = await pull(store, source, series)
     expect(first.credits).toBeGreaterThanOrEqual(series.length)
     clock.pass(1)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sourcesOfStore } from '../../src/app/open/database.js'
 import { FIELDS_WITHOUT_GAPS } from '../../src/app/remote/under-condition.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/core/model/event.js'
@@ -117,7 +117,7 @@ it('fields whose band is taken to last between two events have one on every bar 
     for (let seed = 1; seed <= draws(200); seed++) {
       const panel = new Panel(seriesOf(randomBars(seed, { ...shape, length: 400, start: '2015-01-01' })))
       for (const name of FIELDS_WITHOUT_GAPS) {
-        const codes = BUILT_IN.named(name)!.classify(panel)
+        const codes = BUILT_IN_FIELDS.named(name)!.classify(panel)
         const first = codes.findIndex(code => code !== UNDEFINED)
         expect(codes.subarray(Math.max(0, first)).includes(UNDEFINED), name).toBe(first < 0)
       }
@@ -430,7 +430,7 @@ describe('a pulled ticker', () => {
     await pulledIn(store).put(begun(await copied(serverOf(), { ...RSI, field: 'macd_state' }), 5))
     const caller = callerOf(store)
     const tickers = await caller.tickers()
-    const fields = BUILT_IN.names
+    const fields = BUILT_IN_FIELDS.names
     const query = { tickers, fields, timeframe: 'daily' as const }
     await expect(now(caller, query)).rejects.toMatchObject({ code: 'not_found' })
     const { states } = await now(caller, { ...query, skip: await caller.missing() })

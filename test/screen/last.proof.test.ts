@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { parseChanges } from '../../src/core/params/questions.js'
 import type { Lists } from '../../src/core/source.js'
@@ -32,7 +32,7 @@ const QUESTIONS: readonly object[] = [
   { when: `${TICKERS[0]}:rsi_zone = neutral`, context_lag: 3 },
 ]
 
-const parsed = (params: object) => parseChanges({ ...params, since: 'last' }, BUILT_IN)
+const parsed = (params: object) => parseChanges({ ...params, since: 'last' }, BUILT_IN_FIELDS)
 
 const nameOf = (one: { date: string; ticker: string; timeframe: string; field: string }): string =>
   `${one.date} ${one.ticker} ${one.timeframe} ${one.field}`
@@ -46,7 +46,7 @@ function listsHere(): Lists {
 /** What the next answer of `--since last` tells on a day. */
 async function told(lists: Lists, params: object, { day, tickers }: { day: number; tickers: readonly string[] }) {
   const { since: _last, ...query } = parsed(params)
-  const question = marksName({ ...query, lists: [] }, BUILT_IN.names)
+  const question = marksName({ ...query, lists: [] }, BUILT_IN_FIELDS.names)
   const marks = await lists.readMarks(question)
   const local = new Local(store, null, null).on(day)
   const { found, marks: next } = await changes(local, { ...query, tickers, since: day - 1, marks })
@@ -114,9 +114,10 @@ describe('--since last', () => {
 })
 
 it('questions are the same in any order and case, and differ by what narrows them', () => {
-  const of = (params: object, lists: readonly string[] = []) => marksName({ ...parsed(params), lists }, BUILT_IN.names)
+  const of = (params: object, lists: readonly string[] = []) =>
+    marksName({ ...parsed(params), lists }, BUILT_IN_FIELDS.names)
   expect(of({})).toBe('')
-  expect(of({ field: BUILT_IN.names.toReversed() }, ['Tech'])).toBe('tech')
+  expect(of({ field: BUILT_IN_FIELDS.names.toReversed() }, ['Tech'])).toBe('tech')
   expect(of({}, ['tech', 'A', 'TECH'])).toBe(of({}, ['a', 'Tech']))
   expect(of({ field: 'macd_state,rsi_zone' })).toBe(of({ field: 'rsi_zone,macd_state,rsi_zone' }))
   expect(of({ when: '(RSI_ZONE = neutral)' })).toBe(of({ when: 'rsi_zone = Neutral' }))

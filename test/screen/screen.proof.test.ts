@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { parseScreen } from '../../src/core/params/questions.js'
 import { Random } from '../../src/core/statistics/random.js'
@@ -46,7 +46,7 @@ describe('Q4: a screen by brute force over exported series', () => {
       const within = random.below(2) === 0 ? null : 1 + random.below(30)
       const text = written(claim, random)
       const params = { when: text, timeframe, ...(within && { since: within }), ...(lag && { context_lag: lag }) }
-      const { as_of: _none, ...query } = parseScreen(params, BUILT_IN)
+      const { as_of: _none, ...query } = parseScreen(params, BUILT_IN_FIELDS)
       const found = await screen(local.on(parseDay(date)!), { ...query, tickers: TICKERS })
       const expected = TICKERS.flatMap(ticker => {
         const shelf = shelves[ticker]![timeframe]
@@ -77,7 +77,7 @@ it('tells of every subject the band that = sees on that bar, and the close as it
   const [own, other] = TICKERS as [string, string]
   const text = `not (rsi_zone = deep_oversold and ${other}:trend_direction@weekly = neutral) or macd_state@weekly enters any`
   for (let day = parseDay('2018-02-01')!; day < parseDay('2018-03-01')!; day++) {
-    const { as_of: _none, ...query } = parseScreen({ when: text }, BUILT_IN)
+    const { as_of: _none, ...query } = parseScreen({ when: text }, BUILT_IN_FIELDS)
     const { matches } = await screen(local.on(day), { ...query, tickers: [own] })
     const [match] = matches
     if (match === undefined) continue

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/app/client.js'
 import { Busy, wordsAsText } from '../../src/core/errors.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { Tier } from '../../src/core/model/terms.js'
 import { parseChanges } from '../../src/core/params/questions.js'
@@ -23,7 +23,7 @@ const END = 20_000
 const BEGIN = END - 60
 const TICKERS = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: END })]
 const NAMES = TICKERS.map(({ ticker }) => ticker)
-const { fields: _all, ...QUERY } = parseChanges({ since: 'last' }, BUILT_IN)
+const { fields: _all, ...QUERY } = parseChanges({ since: 'last' }, BUILT_IN_FIELDS)
 const ON_FACTS = FIELDS.filter(({ needs }) => needs !== 'bars').map(({ name }) => name)
 const BY_SECTOR = FIELDS.filter(({ needs }) => needs === 'sector').map(({ name }) => name)
 

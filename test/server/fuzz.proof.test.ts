@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { Random } from '../../src/core/statistics/random.js'
 import { BIN, scratch, shell } from '../cli/support/run.js'
 import { draws, FULL } from '../support/full.js'
@@ -124,9 +124,9 @@ function request(path: string, headers: readonly string[] = [], method = 'GET'):
 }
 
 function meant(random: Random): string {
-  const field = pick(random, BUILT_IN.names)
+  const field = pick(random, BUILT_IN_FIELDS.names)
   const parts = [`ticker=SIM000${1 + random.below(4)}`, `field=${field}`]
-  if (chance(random, 0.5)) parts.push(`band=${pick(random, BUILT_IN.named(field)!.bands)}`)
+  if (chance(random, 0.5)) parts.push(`band=${pick(random, BUILT_IN_FIELDS.named(field)!.bands)}`)
   if (chance(random, 0.3)) parts.push(`limit=${1 + random.below(100)}`)
   if (chance(random, 0.3)) parts.push(`before=20${10 + random.below(16)}-0${1 + random.below(9)}-15`)
   const path = chance(random, 0.02) ? '/v1/scan/oversold' : `/v1/events?${parts.join('&')}`

@@ -19,7 +19,7 @@ import {
   Unavailable,
   Upstream,
 } from '../../src/core/errors.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventsPage, OversoldPage } from '../../src/core/model/event.js'
 import type { SnapshotQuery } from '../../src/core/model/pages.js'
@@ -110,8 +110,8 @@ describe('the document', () => {
 
   it('shows the features of a tier: fields, ranges, credits and costs', () => {
     const field = queryOf('/v1/events').find(({ name }) => name === 'field')!.description
-    for (const name of BUILT_IN.names) expect(field).toContain(name)
-    expect(FLAT['x-fields'].map(found => found.field)).toEqual(BUILT_IN.names)
+    for (const name of BUILT_IN_FIELDS.names) expect(field).toContain(name)
+    expect(FLAT['x-fields'].map(found => found.field)).toEqual(BUILT_IN_FIELDS.names)
     expect(FLAT['x-tiers'].map(({ tier, range, credits }) => [tier, range, credits])).toEqual(
       Object.entries(PLANS).map(([tier, { range, credits }]) => [tier, range, credits]),
     )
@@ -226,7 +226,7 @@ describe('answers of the engine', () => {
   it('have about events just the keys that are documented, on every tier, field and timeframe', async () => {
     const pages: EventsPage[] = []
     for (const tier of TIER_NAMES) {
-      for (const { name: field } of grantedFields(tier, BUILT_IN)) {
+      for (const { name: field } of grantedFields(tier, BUILT_IN_FIELDS)) {
         for (const timeframe of TIMEFRAME_NAMES)
           pages.push(await local(tier).events(parseEvents({ ticker: 'SIM0001', field, timeframe, limit: 100 })))
       }
@@ -381,7 +381,7 @@ describe('a server', () => {
 /** Which bands there are depends on the field, so a band is read when any field has it. */
 function isRead(name: string, { kind }: Parameter, text: string): boolean {
   if (kind !== EVENTS.band.kind) return !refuses(() => kind.parse(name, text))
-  return BUILT_IN.names.some(field => !refuses(() => parseEvents({ ticker: 'A', field, band: text })))
+  return BUILT_IN_FIELDS.names.some(field => !refuses(() => parseEvents({ ticker: 'A', field, band: text })))
 }
 
 function refuses(read: () => unknown): boolean {
@@ -497,7 +497,7 @@ function told(): BandsError[] {
     thrown(() => parseEvents({ ticker: '\0🙂', field: 'rsi_zone' }))!,
     thrown(() => parseOversold({ limit: '1e1' }))!,
     new InvalidParameter('without more', { param: 'ticker' }),
-    thrown(() => entitle({ field: FIELDS.at(-1)!.name }, 'free', BUILT_IN))!,
+    thrown(() => entitle({ field: FIELDS.at(-1)!.name }, 'free', BUILT_IN_FIELDS))!,
     new TierRestricted('date', 'free', 'plus'),
     new NotFound('no bars for "A".'),
     new NotFound('no bars for "APPL".', ['AAPL']),

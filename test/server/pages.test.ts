@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BarsPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
@@ -132,7 +132,7 @@ describe('/v1/schema/fields', () => {
     expect([status, (await server.accounts.usedCredits(id, Date.now())).day]).toEqual([200, 0])
     const fields = json().fields as Record<string, unknown>[]
     const bands = fields.filter(({ field }) => field !== null)
-    expect(bands.map(({ field }) => field)).toEqual(BUILT_IN.names)
+    expect(bands.map(({ field }) => field)).toEqual(BUILT_IN_FIELDS.names)
     expect(fields.map(({ name }) => name)).toEqual(ALL_COLUMNS.map(({ name }) => name))
     expect(bands[0]).toMatchObject({
       name: 'momentum_rsi_zone',
@@ -141,7 +141,7 @@ describe('/v1/schema/fields', () => {
       tier: 'free',
     })
     expect(new Set(fields.map(({ name }) => name)).size).toBe(fields.length)
-    expect(BUILT_IN.names.filter(name => !longNameOf(name).includes('_'))).toEqual([])
+    expect(BUILT_IN_FIELDS.names.filter(name => !longNameOf(name).includes('_'))).toEqual([])
     expect((await server.get('/v1/schema/fields', key, { 'If-None-Match': headers.etag! })).status).toBe(304)
     expect((await server.get('/v1/schema/fields?x=1', key)).status).toBe(400)
   })

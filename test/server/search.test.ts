@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { SearchPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
@@ -40,12 +40,12 @@ describe('results', () => {
     expect(fields).toEqual(ALL_COLUMNS.map(({ name }) => name))
     expect(has_more).toBe(false)
     const tickers = results.map(({ ticker }) => String(ticker))
-    const query = { tickers, fields: BUILT_IN.names, timeframe }
+    const query = { tickers, fields: BUILT_IN_FIELDS.names, timeframe }
     const { states } = await now(server.service.bands('pro'), query)
     for (const result of results) {
       const isFund = result.asset_class === 'etf' || result.asset_class === 'crypto'
       for (const { field, band } of states.filter(({ ticker }) => ticker === result.ticker)) {
-        const needs = BUILT_IN.all.find(({ name }) => name === field)!.needs
+        const needs = BUILT_IN_FIELDS.all.find(({ name }) => name === field)!.needs
         expect(result[longNameOf(field)], `${result.ticker} ${field}`).toBe(isFund && needs !== 'bars' ? null : band)
       }
     }
@@ -100,7 +100,7 @@ describe('results', () => {
         expect(values.indexOf(null) === -1 || values.slice(values.indexOf(null)).every(value => value === null)).toBe(
           true,
         )
-        const words = BUILT_IN.all.find(({ name }) => longNameOf(name) === sort)?.bands
+        const words = BUILT_IN_FIELDS.all.find(({ name }) => longNameOf(name) === sort)?.bands
         if (words === undefined) continue
         const ranks = values.filter(value => value !== null).map(value => words.indexOf(String(value)))
         expect(ranks).toEqual(ranks.toSorted((a, b) => (sort_direction === 'asc' ? a - b : b - a)))
@@ -118,7 +118,7 @@ describe('results', () => {
     expect((await found({}, 'free')).fields).not.toContain('fundamentals_valuation_zone')
     expect((await found({}, 'plus')).fields).toContain('fundamentals_valuation_zone')
     const all = (await found({ fields: '*' }, 'free')).fields
-    const bands = grantedFields('free', BUILT_IN).map(({ name }) => longNameOf(name))
+    const bands = grantedFields('free', BUILT_IN_FIELDS).map(({ name }) => longNameOf(name))
     expect(all.filter(name => ALL_COLUMNS.some(column => column.name === name && column.field !== null))).toEqual(bands)
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandMeta, SnapshotPage, SnapshotsPage } from '../../src/core/model/pages.js'
 import type { Tier } from '../../src/core/model/terms.js'
@@ -35,10 +35,10 @@ describe('a snapshot', () => {
     async tier => {
       for (const timeframe of ['daily', 'weekly'] as const) {
         const page = await asked(`?timeframe=${timeframe}`, tier)
-        const granted = grantedFields(tier, BUILT_IN).map(({ name }) => name)
+        const granted = grantedFields(tier, BUILT_IN_FIELDS).map(({ name }) => name)
         const { states } = await now(server.service.bands(tier), { tickers: ['SIM0001'], fields: granted, timeframe })
         for (const { field, band } of states) expect(at(page, placeOf(field)), field).toBe(band)
-        for (const name of BUILT_IN.names.filter(field => !granted.includes(field)))
+        for (const name of BUILT_IN_FIELDS.names.filter(field => !granted.includes(field)))
           expect(at(page, placeOf(name)), name).toBeUndefined()
         expect(JSON.stringify(page)).not.toContain('_meta')
       }
@@ -149,7 +149,7 @@ describe('events', () => {
       const { text } = await server.get(`${AT}?field=${field}&context_field=${context}&${search}`, KEYS.pro)
       expect(text).toBe(events.text)
     }
-    for (const field of BUILT_IN.names) {
+    for (const field of BUILT_IN_FIELDS.names) {
       const { text } = await server.get(`${AT}?field=${longNameOf(field)}`, KEYS.pro)
       expect(text).toBe((await server.get(`/v1/events?ticker=SIM0001&field=${field}`, KEYS.pro)).text)
     }

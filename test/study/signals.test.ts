@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rankOutcomes } from '../../src/core/engine/outcomes.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { indicesIn, unionCalendar } from '../../src/core/model/calendar.js'
 import { type Day, formatDay, parseDay } from '../../src/core/model/day.js'
 import { forwardReturns as recordedReturns, STABILITIES, UNDEFINED } from '../../src/core/model/series.js'
@@ -185,10 +185,10 @@ function randomFilter(random: Random): EventFilter {
   const context: ContextFilter = {
     ticker: pick(random, NAMES),
     field: other,
-    bands: some(BUILT_IN.named(other)!.bands),
+    bands: some(BUILT_IN_FIELDS.named(other)!.bands),
     lag: 0,
   }
-  const { bands } = BUILT_IN.named(field)!
+  const { bands } = BUILT_IN_FIELDS.named(field)!
   return {
     field,
     timeframe: pick(random, ['daily', 'weekly'] as const),

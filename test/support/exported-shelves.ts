@@ -1,4 +1,4 @@
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay, weekdayOf } from '../../src/core/model/day.js'
 import { firstBars } from '../../src/core/model/series.js'
 import { exportSeries } from '../../src/data/local/export.js'
@@ -13,7 +13,7 @@ import { storeOf, type TickerFixture } from './store.js'
 /** Real tickers in a real store, and what its export shows of them, for the brute force of conditions. */
 
 export const TECHNICAL = Object.fromEntries(
-  BUILT_IN.all.filter(({ needs }) => needs === 'bars').map(({ name, bands }) => [name, bands]),
+  BUILT_IN_FIELDS.all.filter(({ needs }) => needs === 'bars').map(({ name, bands }) => [name, bands]),
 )
 
 /** Weekdays with gaps, all days of the week, and one that begins late and swings widely. */

@@ -1,5 +1,5 @@
 import { joinPages } from '../../src/app/remote/pages.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
@@ -114,7 +114,7 @@ export async function copyAll(
 ): Promise<void> {
   for (const ticker of tickers)
     for (const timeframe of TIMEFRAME_NAMES)
-      for (const { name: field } of grantedFields(server.tier, BUILT_IN))
+      for (const { name: field } of grantedFields(server.tier, BUILT_IN_FIELDS))
         await pulledIn(into).put(await copied(server, { ticker, timeframe, field }, given))
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import type { Day } from '../../src/core/model/day.js'
 import {
   ASSET_CLASSES,
@@ -23,21 +23,25 @@ export interface Ground {
 
 /** A well-formed search of any kind; some ask above a tier, some for a ticker that is not there. */
 export function randomEventsQuery(random: Random, ground: Ground): EventsQuery {
-  const field = pick(random, BUILT_IN.names)
+  const field = pick(random, BUILT_IN_FIELDS.names)
   const query: EventsQuery = {
     ticker: tickerOf(random, ground),
     field,
     timeframe: pick(random, TIMEFRAME_NAMES),
     limit: chance(random, 0.5) ? 100 : 1 + random.below(100),
   }
-  if (chance(random, 0.4)) query.bands = [pick(random, BUILT_IN.named(field)!.bands)]
-  else if (chance(random, 0.2)) query.bands = BUILT_IN.named(field)!.bands.filter(() => chance(random, 0.5))
+  if (chance(random, 0.4)) query.bands = [pick(random, BUILT_IN_FIELDS.named(field)!.bands)]
+  else if (chance(random, 0.2)) query.bands = BUILT_IN_FIELDS.named(field)!.bands.filter(() => chance(random, 0.5))
   if (query.bands?.length === 0) delete query.bands
   if (chance(random, 0.3)) query.before = dayOf(random, ground)
   if (chance(random, 0.3)) query.after = dayOf(random, ground)
   if (chance(random, 0.3)) {
-    const other = pick(random, BUILT_IN.names)
-    query.context = { ticker: tickerOf(random, ground), field: other, band: pick(random, BUILT_IN.named(other)!.bands) }
+    const other = pick(random, BUILT_IN_FIELDS.names)
+    query.context = {
+      ticker: tickerOf(random, ground),
+      field: other,
+      band: pick(random, BUILT_IN_FIELDS.named(other)!.bands),
+    }
   }
   return query
 }

@@ -1,5 +1,5 @@
 import { transitions } from '../../src/core/engine/record.js'
-import { BUILT_IN, FIELDS } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../src/core/fields/index.js'
 import { Panel } from '../../src/core/fields/panel.js'
 import type { Baseline, HistoryQuery } from '../../src/core/model/event.js'
 import { type Series, UNDEFINED } from '../../src/core/model/series.js'
@@ -83,7 +83,7 @@ export function statesFrom(head: Pick<States, 'ticker' | 'field' | 'timeframe' |
 
 /** Of a field as the engine computes it, where no codes are given. */
 export function fieldStates(ticker: string, name: string, series: Series, codes?: Uint8Array): States {
-  const { bands, classify } = BUILT_IN.named(name)!
+  const { bands, classify } = BUILT_IN_FIELDS.named(name)!
   const head = { ticker, field: name, timeframe: series.timeframe, bands }
   return statesFrom(head, codes ?? classify(new Panel(series, null, null)))
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { InvalidParameter } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { conditionField } from '../../src/core/language/as-field.js'
 import type { Day } from '../../src/core/model/day.js'
 import type { EventsQuery } from '../../src/core/model/event.js'
@@ -44,7 +44,7 @@ export async function compareConditions(
     const text = randomCondition(random, ticker, tickers)
     const timeframe = pick(random, ['daily', 'daily', 'weekly'] as const)
     const field = pick(random, Object.keys(TECHNICAL))
-    const when = conditionField(text, BUILT_IN).name
+    const when = conditionField(text, BUILT_IN_FIELDS).name
     const bounds = chance(random, 0.6) ? { after: first } : {}
     const query: EventsQuery = { ticker, field, timeframe, when, limit: 100, ...bounds }
     const found = await far.events(query).catch((error: unknown) => error)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/core/errors.js'
-import { BUILT_IN } from '../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../src/core/fields/index.js'
 import { parseDay } from '../../src/core/model/day.js'
 import type { EventHistory } from '../../src/core/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/core/model/terms.js'
@@ -17,8 +17,8 @@ import {
 import { notInQuick } from '../support/full.js'
 import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
-const RSI = BUILT_IN.named('rsi_zone')!.bands
-const TREND = BUILT_IN.named('trend_direction')!.bands
+const RSI = BUILT_IN_FIELDS.named('rsi_zone')!.bands
+const TREND = BUILT_IN_FIELDS.named('trend_direction')!.bands
 const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 

@@ -9,7 +9,7 @@ import {
   type Words,
   wrong,
 } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { fieldsWithBand, isCompleteCondition, likelyFields } from '../../core/language/condition.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
@@ -128,7 +128,7 @@ function suggestByNextWord(word: string, wordsAfter: readonly string[]): [reason
     return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...wordsAfter])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
-  const fields = next === undefined ? [] : likelyFields(next, BUILT_IN).slice(0, 1)
+  const fields = next === undefined ? [] : likelyFields(next, BUILT_IN_FIELDS).slice(0, 1)
   if (next === undefined || fields.length > 0) return ['bands fields lists the fields', remedy('fields', fields)]
   return ['bands status shows a ticker', remedy('status', [next])]
 }
@@ -149,13 +149,13 @@ function suggestByName(
 ): InvalidParameter | undefined {
   const name = word.toLowerCase()
   const ticker = otherWords.find(isTicker)
-  const [field] = likelyFields(name, BUILT_IN)
+  const [field] = likelyFields(name, BUILT_IN_FIELDS)
   if (field !== undefined) {
     const reason = field === name ? `${field} is a field` : `${field} is the field`
     const line = ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field])
     return errorWith(reason, line)
   }
-  const [fieldOfBand] = fieldsWithBand(name, BUILT_IN)
+  const [fieldOfBand] = fieldsWithBand(name, BUILT_IN_FIELDS)
   if (fieldOfBand !== undefined) {
     const events = remedy('events', [ticker ?? 'AAPL', fieldOfBand, '--band', name])
     const isScan = fieldOfBand === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
@@ -166,14 +166,14 @@ function suggestByName(
     return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...otherWords]))
   const isCapitalTicker = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapitalTicker || suggest(word, TOP_WORDS).length > 0) return undefined
-  const [typedField] = otherWords.flatMap(other => likelyFields(other, BUILT_IN).slice(0, 1))
+  const [typedField] = otherWords.flatMap(other => likelyFields(other, BUILT_IN_FIELDS).slice(0, 1))
   const line = typedField === undefined ? remedy('now', [word]) : remedy('events', [word, typedField])
   return errorWith('if it is a ticker, a command comes before it', line)
 }
 
 /** Whether a word can be a ticker, and means no field. */
 function isTicker(word: string): boolean {
-  return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN).length === 0
+  return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN_FIELDS).length === 0
 }
 
 /** Words after which a condition continues. */
@@ -187,7 +187,7 @@ export function joinConditionWords(argv: readonly string[]): string[] | null {
   if (start < 0) return null
   for (let end = argv.length; end > start + 1; end--) {
     const text = argv.slice(start, end).join(' ')
-    if (isCompleteCondition(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
+    if (isCompleteCondition(text, BUILT_IN_FIELDS)) return argv.toSpliced(start, end - start, text)
   }
   return null
 }

@@ -1,4 +1,4 @@
-import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../../core/fields/index.js'
 import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import { mayRepeat, type OptionSpec } from '../../core/params/row.js'
@@ -78,7 +78,7 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
     pendingOption: undefined,
     command: undefined,
     options: GLOBAL_OPTIONS,
-    fields: BUILT_IN,
+    fields: BUILT_IN_FIELDS,
   }
   for (const word of words) {
     const optionBefore = line.pendingOption

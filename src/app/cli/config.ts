@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { InvalidParameter } from '../../core/errors.js'
-import { BUILT_IN, type FieldSet } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../../core/fields/index.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import { FLAG } from '../../core/params/figures.js'
 import { CLUSTER, DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../../core/params/kinds.js'
@@ -188,7 +188,7 @@ export function ownFieldsPath({ fields_file: chosenPath }: FieldsFileChoice, env
 export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEnv): Promise<FieldSet> {
   const path = ownFieldsPath(choice, env)
   // Most users have no own fields, and should not wait for the code that reads them.
-  if (path === null) return BUILT_IN
+  if (path === null) return BUILT_IN_FIELDS
   const [{ ownFieldSet }, { readSmallFile }] = await Promise.all([
     import('../../core/params/fields-file.js'),
     import('./formats.js'),
@@ -198,5 +198,5 @@ export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEn
 
 /** All fields, or only the built-in ones if the file of the user's own is broken. For commands that do not need them. */
 export function fieldsUnlessBroken(choice: FieldsFileChoice, env: NodeJS.ProcessEnv): Promise<FieldSet> {
-  return loadFields(choice, env).catch(() => BUILT_IN)
+  return loadFields(choice, env).catch(() => BUILT_IN_FIELDS)
 }

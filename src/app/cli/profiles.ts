@@ -1,5 +1,5 @@
 import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { openRemote } from '../open/database.js'
 import { refuseSharedSecret } from '../open/paths.js'
 import { addressOf } from '../remote/address.js'
@@ -188,7 +188,7 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
     allowPlainHttp: config.allow_plain_http,
     timeoutMs: config.timeout * 1000,
     retries: config.retries,
-    fields: BUILT_IN.all,
+    fields: BUILT_IN_FIELDS.all,
   })
 }
 

@@ -25,8 +25,8 @@ export interface Answer {
   /** The server, as sentences name it. */
   base: string
   url: string
-  /** Makes a text of the server safe to repeat. */
-  repeat(text: string): string
+  /** A text of the server without the key and control characters, so that it is safe to show. */
+  safeText(text: string): string
   status: number
   headers: Headers
   /** The body as a document; undefined where it is not one, or could not be read. */
@@ -88,8 +88,8 @@ const CONTROL_CHARACTER = /\p{Cc}/u
  * @param retryAt UTC; null if the server does not say
  */
 export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsError {
-  const { base, url, repeat } = answer
-  const body = new ErrorBody(answer.document, repeat)
+  const { base, url, safeText } = answer
+  const body = new ErrorBody(answer.document, safeText)
   const message = body.text('message')
   const text = message || `${base} answered ${statusText(answer.status)}.`
   const upgradeUrl = body.text('upgrade_url') || null
@@ -118,24 +118,28 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
     case 'busy':
       return new Busy(message)
     default:
-      return new Upstream(withRetryTime(repeat(`${base} ${unexpectedText(answer, body)}`), retryAt), url, answer.status)
+      return new Upstream(
+        withRetryTime(safeText(`${base} ${unexpectedText(answer, body)}`), retryAt),
+        url,
+        answer.status,
+      )
   }
 }
 
-/** The members of an error's body. Texts of the server are made safe to repeat. */
+/** The members of an error's body. Texts of the server are made safe to show. */
 class ErrorBody {
   readonly #members: Record<string, unknown>
-  readonly #repeat: (text: string) => string
+  readonly #safeText: (text: string) => string
 
-  constructor(document: unknown, repeat: (text: string) => string) {
+  constructor(document: unknown, safeText: (text: string) => string) {
     this.#members = errorMembers(document)
-    this.#repeat = repeat
+    this.#safeText = safeText
   }
 
-  /** A member; a text is safe to repeat. */
+  /** A member; a text is made safe to show. */
   value(name: string): unknown {
     const value = this.#members[name]
-    return typeof value === 'string' ? this.#repeat(value) : value
+    return typeof value === 'string' ? this.#safeText(value) : value
   }
 
   /** A text member; empty if there is none. */
@@ -148,7 +152,7 @@ class ErrorBody {
   texts(name: string): string[] {
     const value = this.#members[name]
     if (!Array.isArray(value)) return []
-    return value.slice(0, MAX_LIST_LENGTH).flatMap(word => (typeof word === 'string' ? [this.#repeat(word)] : []))
+    return value.slice(0, MAX_LIST_LENGTH).flatMap(word => (typeof word === 'string' ? [this.#safeText(word)] : []))
   }
 }
 
@@ -314,9 +318,9 @@ export function pageOfSchema(answer: Answer, schema: AnySchema, what: string): u
 }
 
 /** Throws Upstream if there is a fault. @param what the answer should have been, in words */
-function refuseFaultyAnswer(fault: string | null, what: string, { base, url, repeat }: Answer): void {
+function refuseFaultyAnswer(fault: string | null, what: string, { base, url, safeText }: Answer): void {
   if (fault === null) return
-  throw new Upstream(repeat(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
+  throw new Upstream(safeText(`${base} answered something that is not ${what}: ${fault}.`), url, 200)
 }
 
 /** The first difference between a page and its query, in words; null if there is none. */

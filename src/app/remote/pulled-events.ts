@@ -1,5 +1,5 @@
 import { Busy, NotFound, type Remedy, remedy, TierRestricted, wrong } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { type Day, dateOf, formatDay, isWeekend, parseDay, weekFinalOn } from '../../core/model/day.js'
 import type {
   BandEvent,
@@ -98,7 +98,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     for (const ticker of tickers)
       for (const field of fields) {
         const history = await this.#history({ ...filter, ticker, field }, { needsOutcomes: outcomes === 'needed' })
-        yield historyOf(history, BUILT_IN.named(field)!.bands)
+        yield historyOf(history, BUILT_IN_FIELDS.named(field)!.bands)
       }
   }
 
@@ -120,7 +120,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   /** The history of a query. @param needsOutcomes throws TierRestricted if the tier hides later returns */
   async #history(query: HistoryQuery, { needsOutcomes = false } = {}): Promise<EventHistory> {
     if (needsOutcomes) {
-      entitle(query, this.#options.tier, BUILT_IN)
+      entitle(query, this.#options.tier, BUILT_IN_FIELDS)
       entitleAftermath(this.#options.tier)
     }
     if (hasCondition(query)) return this.#historyUnderCondition(query, needsOutcomes)
@@ -157,7 +157,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   /** The events that match a query without a condition, oldest first, with their series, its context and the scope. */
   async #findEvents(query: HistoryQuery) {
     refuseCondition(query, sourceText(query))
-    entitle(query, this.#options.tier, BUILT_IN)
+    entitle(query, this.#options.tier, BUILT_IN_FIELDS)
     const view = await this.#readView(query)
     const contextKey = query.context === undefined ? null : { ...query.context, timeframe: query.timeframe }
     const context = contextKey === null ? null : await this.#readView(contextKey)

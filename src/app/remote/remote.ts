@@ -4,7 +4,7 @@
 
 import { inspect } from 'node:util'
 import { InvalidParameter, NotFound, Upstream } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { dateOf, parseDay } from '../../core/model/day.js'
 import type {
   BandEvent,
@@ -202,7 +202,7 @@ export class Remote implements Source {
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
     const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: MAX_PAGE_EVENTS })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
-    return { fields: grantedFields(tier, BUILT_IN), omitted: [] }
+    return { fields: grantedFields(tier, BUILT_IN_FIELDS), omitted: [] }
   }
 
   /** Why an answer was empty: the server's own note, or that its range has no events; null if neither is known. */
@@ -372,7 +372,7 @@ export class Remote implements Source {
 
   /** The error for an answer that cannot be right. @param what the end of a sentence that begins with the server */
   #answerError(what: string): Upstream {
-    return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
+    return new Upstream(this.#transport.safeText(`${this.url} ${what}.`), this.url, 200)
   }
 }
 
@@ -382,9 +382,9 @@ function pageOf(answer: Answer, query: EventsQuery): RemotePage {
 }
 
 /** Why an answer is empty, as the server says it; null if it does not. */
-function noteOf({ headers, repeat }: Answer): string | null {
+function noteOf({ headers, safeText }: Answer): string | null {
   const note = headerText(headers, NOTE)
-  return note === null ? null : repeat(note)
+  return note === null ? null : safeText(note)
 }
 
 /** The key of a query in the map of notes; it does not depend on the limit. */
@@ -407,7 +407,7 @@ function headersOf({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
 /** Throws TierRestricted if the plan hides later returns. An unknown plan, null, passes. */
 function refuseHiddenAftermath(query: HistoryQuery, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
-  entitle(query, tier, BUILT_IN)
+  entitle(query, tier, BUILT_IN_FIELDS)
   entitleAftermath(tier)
 }
 

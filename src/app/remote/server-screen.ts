@@ -1,7 +1,13 @@
 import { type InvalidParameter, wrong } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
-import { conditionField } from '../../core/language/as-field.js'
-import { type Condition, printCondition, printSubject, type StateTest } from '../../core/language/condition.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
+
+import {
+  type Condition,
+  parseCondition,
+  printCondition,
+  printSubject,
+  type StateTest,
+} from '../../core/language/condition.js'
 import { parseDay } from '../../core/model/day.js'
 import type { SearchPage } from '../../core/model/pages.js'
 import type { Timeframe } from '../../core/model/terms.js'
@@ -35,7 +41,7 @@ export async function serverScreen(
   pages: Pick<TickerPages, 'search'>,
   { condition: when, timeframe, tickers }: ServerScreenQuery,
 ): Promise<Screen> {
-  const { condition } = conditionField(when, BUILT_IN)
+  const condition = parseCondition(when, BUILT_IN_FIELDS)
   const tests = decidableTests(condition, timeframe)
   if ((tickers?.length ?? 0) > MAX_VALUES)
     throw wrong('tickers', `a search of a server takes at most ${MAX_VALUES} tickers.`, {

@@ -116,7 +116,7 @@ export class Transport {
   }
 
   /** A text of the server that is safe to show: without the key and control characters. */
-  repeat(text: string): string {
+  safeText(text: string): string {
     return safeToRepeat(text, this.#key)
   }
 
@@ -192,7 +192,7 @@ export class Transport {
     const { answer } = outcome
     if (answer.status === 200 && answer.fault === null) return answer
     if (answer.status === 304 && etag !== null) return answer
-    if (answer.status === 200) throw new Upstream(this.repeat(`${base} ${answer.fault}.`), url, 200)
+    if (answer.status === 200) throw new Upstream(this.safeText(`${base} ${answer.fault}.`), url, 200)
     const retryAt = wait?.demanded ? momentAfter(this.#hooks.now(), wait.ms) : null
     throw errorFromAnswer(answer, retryAt)
   }
@@ -220,13 +220,13 @@ export class Transport {
       this.credits = creditsOf(received) ?? this.credits
       this.ahead = clockDifference(received, this.#hooks.now()) ?? this.ahead
       const { base } = this.address
-      const repeat = (text: string): string => this.repeat(text)
+      const safeText = (text: string): string => this.safeText(text)
       return {
-        answer: { base, url, repeat, status, headers: received, ...readDocument(received, bytes, { toShow: isOk }) },
+        answer: { base, url, safeText, status, headers: received, ...readDocument(received, bytes, { toShow: isOk }) },
       }
     } catch (thrown) {
       const { what, canRetry } = failureOf(thrown)
-      return { failure: { what: this.repeat(what), canRetry } }
+      return { failure: { what: this.safeText(what), canRetry } }
     }
   }
 }

@@ -1,8 +1,8 @@
 import { type InvalidParameter, parameter, quoted, sentence, type Words, wrong } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
-import { conditionField } from '../../core/language/as-field.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import {
   type Condition,
+  parseCondition,
   printCondition,
   printSubject,
   type Subject,
@@ -42,7 +42,7 @@ export const FIELDS_WITHOUT_GAPS: readonly string[] = [
 
 /** Parses a query's condition. Throws InvalidParameter if events cannot decide it. @param sourceName for the message */
 function parseDecidable(query: UnderCondition, sourceName: string): Condition {
-  const { condition } = conditionField(query.when, BUILT_IN)
+  const condition = parseCondition(query.when, BUILT_IN_FIELDS)
   for (const test of testsOf(condition)) {
     const why = whyUndecidable(test, query)
     if (why !== null) throw undecidableError(query.when, sourceName, why)
@@ -97,7 +97,7 @@ export async function historyWhen(
   const condition = parseDecidable(query, sourceName)
   const history = await readHistory(plain)
   const { ticker, field, timeframe, events, query_range } = history
-  entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
+  entitle({ field, when }, tierOfRange(query_range), BUILT_IN_FIELDS)
   const fieldHistories = new Map<string, EventHistory>()
   for (const subject of subjectsOf(condition)) {
     if (isFieldOfQuery(subject, history)) continue

@@ -92,6 +92,6 @@ export function fieldSet<Known extends AnyField>(all: readonly Known[]): FieldSe
 }
 
 /** Only the specified fields: the recorded ones, and all that a server knows. */
-export const BUILT_IN = fieldSet(FIELDS)
+export const BUILT_IN_FIELDS = fieldSet(FIELDS)
 
 export type { Field } from './field.js'

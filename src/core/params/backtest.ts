@@ -1,5 +1,5 @@
 import { InvalidParameter, parameter, parameterList, sentence, wrong } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
@@ -26,7 +26,7 @@ export interface BacktestContext {
  */
 export function parseBacktest(
   input: object,
-  { tier, file = 'strategy', fields = BUILT_IN, loaded }: BacktestContext,
+  { tier, file = 'strategy', fields = BUILT_IN_FIELDS, loaded }: BacktestContext,
 ): { strategy: Strategy; run: RunOptions } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', input)
   const { document, places } = readDocument(written, file, fields)

@@ -1,5 +1,5 @@
 import { describeValue, InvalidParameter, invalid, parameter, parameterList, sentence, wrong } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { isMapping } from './arguments.js'
 import { LAG, listKind } from './figures.js'
@@ -155,7 +155,7 @@ export const SWEEP_CONTEXT = {
 const CONTEXT_PARAMS = ['context_ticker', 'context_field', 'context_band'] as const
 
 /** Replaces `context` by its three parameters; others stay. Throws InvalidParameter if both forms are used. */
-function splitContextWord({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
+function splitContextWord({ context, ...others }: Written, fields: FieldSet = BUILT_IN_FIELDS): Written {
   if (context === undefined || context === null) return others
   const present = CONTEXT_PARAMS.filter(name => others[name] !== undefined)
   if (present.length > 0)
@@ -166,7 +166,7 @@ function splitContextWord({ context, ...others }: Written, fields: FieldSet = BU
 }
 
 /** Splits the context of a question that takes one band. Throws InvalidParameter if the text names several. */
-export function splitContextWithOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
+export function splitContextWithOneBand(params: Written, fields: FieldSet = BUILT_IN_FIELDS): Written {
   const parts = splitContextWord(params, fields)
   const { context_band: bands } = parts
   if (!Array.isArray(bands)) return parts

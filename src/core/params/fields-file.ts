@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { BadData, describeValue, didYouMean, quoted, suggest } from '../errors.js'
 import { expressionField } from '../fields/field.js'
-import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/index.js'
+import { type AnyField, BUILT_IN_FIELDS, type FieldSet, fieldSet } from '../fields/index.js'
 import { type Rule, type RuledField, ruleProperties } from '../language/as-field.js'
 import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
 import { parseExpression, printExpression } from '../language/expression.js'
@@ -38,7 +38,7 @@ const OTHERWISE = 'otherwise'
 export function ownFieldSet(text: string, file: string): FieldSet {
   const document = readYaml(text, file)
   // An empty file defines no field.
-  if (document.value == null) return BUILT_IN
+  if (document.value == null) return BUILT_IN_FIELDS
   return new FieldsReader(document).readFieldSet()
 }
 
@@ -75,13 +75,13 @@ class FieldsReader {
   readFieldSet(): FieldSet {
     const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
     const vocabulary: Vocabulary = {
-      names: [...BUILT_IN.names, ...byName.keys()],
-      named: name => BUILT_IN.named(name) ?? byName.get(name),
+      names: [...BUILT_IN_FIELDS.names, ...byName.keys()],
+      named: name => BUILT_IN_FIELDS.named(name) ?? byName.get(name),
     }
     for (const sketch of this.#sketches)
       if ('when' in sketch.entry) this.#rules.set(sketch.name, this.#readRules(sketch, vocabulary))
     for (const sketch of this.#sketches) this.#makeField(sketch, byName, [])
-    return fieldSet([...BUILT_IN.all, ...this.#sketches.map(({ name }) => this.#finished.get(name)!)])
+    return fieldSet([...BUILT_IN_FIELDS.all, ...this.#sketches.map(({ name }) => this.#finished.get(name)!)])
   }
 
   /** Reads the keys of a definition, its name and its bands. @param before the definitions above it */
@@ -244,7 +244,7 @@ class FieldsReader {
       }
     }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
-    const fields = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#finished.get(field) }
+    const fields = { names: [], named: (field: string) => BUILT_IN_FIELDS.named(field) ?? this.#finished.get(field) }
     return {
       name,
       bands,

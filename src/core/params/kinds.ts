@@ -1,4 +1,4 @@
-import { type AnyField, BUILT_IN } from '../fields/index.js'
+import { type AnyField, BUILT_IN_FIELDS } from '../fields/index.js'
 import { TRUTHS } from '../language/as-field.js'
 import { parseRank, printRank } from '../language/rank.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -45,7 +45,11 @@ export const TICKER: Kind<string, string> = {
 }
 
 export const FIELD: Kind<string, FieldName> = {
-  ...textKind({ enum: BUILT_IN.names }, 'FIELD', (param, text, { fields }) => fieldValue(param, text, fields).name),
+  ...textKind(
+    { enum: BUILT_IN_FIELDS.names },
+    'FIELD',
+    (param, text, { fields }) => fieldValue(param, text, fields).name,
+  ),
   name: 'Field',
 }
 
@@ -70,7 +74,7 @@ export const RANK: Kind<string, string> = textKind(
   (param, text, { fields }) => printRank(parseRank(param, text, fields)),
 )
 
-const BAND_NAMES = [...new Set(BUILT_IN.all.flatMap(field => field.bands))]
+const BAND_NAMES = [...new Set(BUILT_IN_FIELDS.all.flatMap(field => field.bands))]
 
 /** A band of the field that was read before; for a parameter of the context, of the context's field. */
 export const BAND: Kind<string, BandName> = {

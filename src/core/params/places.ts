@@ -1,4 +1,4 @@
-import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
+import { type AnyField, BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import { BAR_FIGURES } from '../model/series.js'
 import type { FieldName } from '../model/terms.js'
 import type { Kind } from './row.js'
@@ -54,7 +54,7 @@ export function isChosen(place: string, chosen: readonly string[] | undefined): 
 export const CHOICES: readonly string[] = [
   ...[PRICES, ...BAR_FIGURES.map(name => `${PRICES}.${name}`)],
   ...new Set(
-    BUILT_IN.names.flatMap(field => {
+    BUILT_IN_FIELDS.names.flatMap(field => {
       const parts = placeOf(field).split('.')
       return [...parts.map((_, i) => parts.slice(0, i + 1).join('.')), placeOf(field) + META]
     }),
@@ -62,9 +62,11 @@ export const CHOICES: readonly string[] = [
 ]
 
 /** The sections of a summary, in the order of the fields. */
-export const SECTIONS: readonly string[] = [...new Set(BUILT_IN.names.map(field => placeOf(field).split('.')[0]!))]
+export const SECTIONS: readonly string[] = [
+  ...new Set(BUILT_IN_FIELDS.names.map(field => placeOf(field).split('.')[0]!)),
+]
 
-const LONG_NAMES = new Map(BUILT_IN.names.map(field => [longNameOf(field), field]))
+const LONG_NAMES = new Map(BUILT_IN_FIELDS.names.map(field => [longNameOf(field), field]))
 
 /** The field of a short or a long name; throws InvalidParameter for any other. */
 export function fieldByAnyName(param: string, text: string, fields: FieldSet): AnyField {
@@ -73,7 +75,7 @@ export function fieldByAnyName(param: string, text: string, fields: FieldSet): A
 
 /** A kind of field names that also takes the long ones. */
 export function withLongNames(kind: Kind<string, string>, name: string): Kind<string, FieldName> {
-  const words = new Set([...BUILT_IN.names, ...LONG_NAMES.keys()])
+  const words = new Set([...BUILT_IN_FIELDS.names, ...LONG_NAMES.keys()])
   return {
     ...kind,
     schema: { type: 'string', enum: [...words] },

@@ -1,5 +1,5 @@
 import { quoted, wrong } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import { type Day, parseDay } from '../model/day.js'
 import {
   ASSET_CLASSES,
@@ -243,7 +243,11 @@ type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITE
  * Parses a search. Throws InvalidParameter for the first fault.
  * @param fields the known fields, here as below
  */
-export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
+export function parseEvents(
+  params: object,
+  table: EventsTable = EVENTS,
+  fields: FieldSet = BUILT_IN_FIELDS,
+): EventsQuery {
   const written = 'when' in table ? programParams(params, fields) : params
   return withBandList(joinContextWithBand(readParams(table, written, fields)), fields)
 }
@@ -255,13 +259,13 @@ function programParams(params: object, fields: FieldSet): object {
 }
 
 /** Parses a search without a limit; its context may have no band. */
-export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
+export function parseHistory(params: object, fields: FieldSet = BUILT_IN_FIELDS): HistoryQuery {
   const read = readParams(HISTORY, programParams(params, fields), fields)
   return withBandList(joinContext(read), fields)
 }
 
 /** Parses a search over several tickers; the question checks whether there are any. */
-export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
+export function parsePool(written: object, fields: FieldSet = BUILT_IN_FIELDS): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = tickersOf(tickers)
   const read = readParams(POOL, programParams(params, fields), fields)
@@ -269,7 +273,7 @@ export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQue
 }
 
 /** Parses a search for the newest events of several tickers. @param table the parameters of a search for one ticker */
-export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN) {
+export function parsePoolEvents(written: object, table: EventsTable, fields: FieldSet = BUILT_IN_FIELDS) {
   const { tickers, ...params } = objectOf('params', written)
   if ('ticker' in params) throw unknownParameterError('ticker', ['tickers'])
   const names = tickersOf(tickers)
@@ -279,13 +283,13 @@ export function parsePoolEvents(written: object, table: EventsTable, fields: Fie
 }
 
 /** Parses a search for every change of a field or a condition. */
-export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
+export function parseTransitions(written: object, fields: FieldSet = BUILT_IN_FIELDS): PoolQuery {
   const params = conditionAsField(objectOf('params', written), 'transitions count every change of a field', fields)
   return parsePool(params, fields)
 }
 
 /** Parses a question about one bar. Throws InvalidParameter for the first fault. */
-export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
+export function parseExplain(params: object, fields: FieldSet = BUILT_IN_FIELDS) {
   const why = 'a bar is explained of a field or of a condition'
   const written = conditionAsField(objectOf('params', params), why, fields)
   return readLag(readParams(EXPLAIN, written, fields), fields)

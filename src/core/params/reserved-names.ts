@@ -1,5 +1,5 @@
 import { builtText } from '../built.js'
-import { BUILT_IN } from '../fields/index.js'
+import { BUILT_IN_FIELDS } from '../fields/index.js'
 import { INDICATORS } from '../fields/panel.js'
 import { EVENT_COLUMNS, WINDOW_PREFIX } from '../model/event.js'
 import { BAR_FIGURES } from '../model/series.js'
@@ -19,12 +19,12 @@ export function whyFieldReserved(name: string): string | undefined {
 
 /** Why a band cannot have this name. It may have the name of a specified band, such as low, which is also a key. */
 export function whyBandReserved(name: string): string | undefined {
-  return BUILT_IN.all.some(({ bands }) => bands.includes(name)) ? undefined : whyListReserved(name)
+  return BUILT_IN_FIELDS.all.some(({ bands }) => bands.includes(name)) ? undefined : whyListReserved(name)
 }
 
 /** Why a list of tickers cannot have this name. */
 export function whyListReserved(name: string): string | undefined {
-  if (BUILT_IN.named(name) !== undefined) return 'is a field of bands already'
+  if (BUILT_IN_FIELDS.named(name) !== undefined) return 'is a field of bands already'
   return COLUMNS.has(name) ? `is a column of the exports; they have ${[...COLUMNS].join(', ')}` : undefined
 }
 

@@ -3,7 +3,7 @@
 // Out: a trusted query, or an error that names the parameter.
 
 import { type InvalidParameter, invalid, suggest } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 
 /** A value as people write it: text, or a number of a program. */
 export type Text = string | number
@@ -22,7 +22,7 @@ export interface Scope {
   readonly earlier: Written
 }
 
-export const DEFAULT_SCOPE: Scope = { fields: BUILT_IN, earlier: {} }
+export const DEFAULT_SCOPE: Scope = { fields: BUILT_IN_FIELDS, earlier: {} }
 
 /** One kind of value: its valid forms and its parser. */
 export interface Kind<Value, Written = Text> {
@@ -134,7 +134,7 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: 
  * values are faults.
  * @param fields the known fields
  */
-export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN): Read<T> {
+export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN_FIELDS): Read<T> {
   const written = definedParams(params, Object.keys(table))
   const read: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(table)) {

@@ -1,5 +1,5 @@
 import { InvalidParameter, invalid, quoted, suggest } from '../errors.js'
-import { BUILT_IN } from '../fields/index.js'
+import { BUILT_IN_FIELDS } from '../fields/index.js'
 import { ASSET_CLASSES, MARKET_CAP_TIERS } from '../model/event.js'
 import { OPERATORS, type Operator, type SearchColumn, type SearchFilter, type SearchQuery } from '../model/pages.js'
 import { BAR_FIGURES } from '../model/series.js'
@@ -43,7 +43,7 @@ export const OWN_COLUMNS: Readonly<Record<string, OwnColumn>> = {
 
 /** The field of each band column, by its short and its long name. */
 const BAND_COLUMNS = new Map(
-  BUILT_IN.names.flatMap(field => [field, longNameOf(field)].map(name => [name, field] as const)),
+  BUILT_IN_FIELDS.names.flatMap(field => [field, longNameOf(field)].map(name => [name, field] as const)),
 )
 const COLUMN_NAMES = [...Object.keys(OWN_COLUMNS), ...BAND_COLUMNS.keys()]
 
@@ -56,7 +56,7 @@ export const USUAL_COLUMNS: readonly SearchColumn[] = [
 /** Every column, by the long names of the fields. */
 export const ALL_COLUMNS: readonly SearchColumn[] = [
   ...Object.keys(OWN_COLUMNS).map(name => ({ name, field: null })),
-  ...BUILT_IN.names.map(longColumn),
+  ...BUILT_IN_FIELDS.names.map(longColumn),
 ]
 
 /** The column of a field, by its long name. */
@@ -135,7 +135,7 @@ function readNumber(param: string, value: unknown): number {
 /** Reads a text to compare with: a band of the field, or one of the words of a column. */
 function readWord(param: string, { name, field }: SearchColumn, value: unknown): string {
   if (typeof value !== 'string') return refuse(param, JSON.stringify(value), 'text')
-  if (field !== null) return bandValue(param, value, fieldByAnyName(param, field, BUILT_IN))
+  if (field !== null) return bandValue(param, value, fieldByAnyName(param, field, BUILT_IN_FIELDS))
   const { values } = OWN_COLUMNS[name]!
   if (values !== undefined) return wordValue(param, value, values)
   return name === 'ticker' ? value.toUpperCase() : value

@@ -21,7 +21,7 @@ import {
   suggest,
   wrong,
 } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { percent } from '../numbers.js'
 import { isMapping, withoutNulls } from './arguments.js'
@@ -39,7 +39,7 @@ import { entryForFile, someNameTickers } from './when.js'
  */
 export function parseStrategyDocument(
   document: unknown,
-  { fields = BUILT_IN, placeOf, inText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
+  { fields = BUILT_IN_FIELDS, placeOf, inText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
 ): Strategy {
   const withPosition = <Done>(part: 'key' | 'value', work: () => Done): Done => {
     try {

@@ -1,5 +1,5 @@
 import { invalid, parameterList, sentence, wrong } from '../errors.js'
-import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
@@ -213,7 +213,7 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 }
 
 /** Parses an event study. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
-export function parseStudy(input: object, fields: FieldSet = BUILT_IN): StudyQuery {
+export function parseStudy(input: object, fields: FieldSet = BUILT_IN_FIELDS): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
   const withField = conditionForField(withoutNulls(params), fields)
   const written = definedParams(withField, Object.keys(STUDY))
@@ -373,7 +373,7 @@ export interface SweepContext {
 }
 
 /** Parses a sweep. Throws InvalidParameter for the first fault. */
-export function parseSweep(input: object, known: FieldSet = BUILT_IN): SweepQuery {
+export function parseSweep(input: object, known: FieldSet = BUILT_IN_FIELDS): SweepQuery {
   const { tickers, ...params } = objectOf('params', input)
   const written = withoutNulls(params)
   refuseMoreThanOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])

@@ -1,6 +1,6 @@
 import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../../core/errors.js'
 import type { Field } from '../../core/fields/field.js'
-import { type AnyField, BUILT_IN, type FieldSet, isRecorded } from '../../core/fields/index.js'
+import { type AnyField, BUILT_IN_FIELDS, type FieldSet, isRecorded } from '../../core/fields/index.js'
 import type { Panel } from '../../core/fields/panel.js'
 import { conditionField, isConditionField } from '../../core/language/as-field.js'
 import { type Day, utcToday } from '../../core/model/day.js'
@@ -74,7 +74,7 @@ export class Cache {
     this.store = store
     this.tier = tier
     this.asOf = asOf
-    this.fieldSet = options.fields ?? BUILT_IN
+    this.fieldSet = options.fields ?? BUILT_IN_FIELDS
     this.threads = options.threads
     this.cluster = options.cluster
     this.options = options

@@ -1,5 +1,5 @@
 import { remedy, type Sentence, sentence } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { countUpTo, type Day, formatDay } from '../../core/model/day.js'
 import type { Security } from '../../core/model/facts.js'
 import { type BarMarks, barsKnownBy, firstBars, marksOf } from '../../core/model/series.js'
@@ -79,7 +79,7 @@ async function barsFromColumns(
   const origins = datedOrigins(entry, days.subarray(0, bars))
   const counts = { weeks: 0, events: 0 }
   for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) {
-    const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
+    const query = { tickers: [entry.ticker], timeframe, fields: BUILT_IN_FIELDS.names, outcomes: false }
     const recorded = await firstItem(store.series(query))
     if (recorded === null) continue
     const finalBars = barsKnownBy(recorded.calendar, today)

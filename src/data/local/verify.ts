@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { recordSeries } from '../../core/engine/record.js'
 import { remedy } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../core/model/terms.js'
 import { type Damage, Damaged, type Store, UNDERIVED } from '../store/store.js'
 import { type Cache, Pending } from './cache.js'
@@ -28,7 +28,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   }
   const sectors = new Sectors(store)
   for (const entry of await store.tickers()) {
-    const company = await companyOf(store, entry, BUILT_IN.all)
+    const company = await companyOf(store, entry, BUILT_IN_FIELDS.all)
     for (const timeframe of TIMEFRAME_NAMES)
       damages.push(...(await differencesFromDerived(store, company, timeframe, sectors)))
   }
@@ -47,7 +47,7 @@ async function differencesFromDerived(
   const sector = facts === null ? null : await sectors.viewOf(ticker, timeframe)
   const { fields, outcomes } = recordSeries(series, facts, sector)
   const damages: Damage[] = []
-  for (const { name: field } of BUILT_IN.all) {
+  for (const { name: field } of BUILT_IN_FIELDS.all) {
     const stored = await store.recorded(ticker, timeframe, field)
     const derivedAgain = { field: fields.get(field) ?? null, outcomes }
     if (stored !== null && isDeepStrictEqual({ field: stored.field, outcomes: stored.outcomes }, derivedAgain)) continue

@@ -1,5 +1,5 @@
 import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import type { BandEvent, EventsPage, OversoldMatch, OversoldPage } from '../../core/model/event.js'
 import type { Tier } from '../../core/model/terms.js'
 import { entitle, OVERSOLD_KEYS, PLANS } from '../../core/tiers.js'
@@ -173,10 +173,13 @@ const ERROR_ANSWERS = {
     name: 'Forbidden',
     description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
     examples: {
-      field: ['A field of a higher tier', errorThrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN))],
+      field: [
+        'A field of a higher tier',
+        errorThrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN_FIELDS)),
+      ],
       feature: [
         'A feature of a higher tier',
-        errorThrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN)),
+        errorThrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN_FIELDS)),
       ],
     },
   },

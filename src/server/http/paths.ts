@@ -9,7 +9,7 @@ import { readParams } from '../../core/params/row.js'
 import { OWN_COLUMNS, parseSearch } from '../../core/params/search.js'
 import { SEARCH_COST } from '../../core/tiers.js'
 import { BARS_PATH, EVENTS_PATH, OVERSOLD_PATH, SCHEMA_PATH, SEARCH_PATH, SUMMARY_PATH } from '../wire/format.js'
-import { type Question, questionKey, type ReadQuestion, readEvents, readOversold, uncutQuestion } from './question.js'
+import { keyAndDefaults, type Question, questionKey, type ReadQuestion, readEvents, readOversold } from './question.js'
 import { readSummary } from './summary-question.js'
 
 /** Path → the function that parses its queries. */
@@ -56,7 +56,7 @@ export function readBars(search: string, ticker: string): Question {
   return {
     credits: barsCost(0),
     // Without a stamp: that covers only events, and a bar may change without these.
-    ...uncutQuestion(questionKey(BARS_PATH, query)),
+    ...keyAndDefaults(questionKey(BARS_PATH, query)),
     async answer(service, tier) {
       const page = await service.barsPage(tier, query)
       const note = page.row_count > 0 ? null : `${query.ticker} has no bar on those days.`
@@ -73,7 +73,7 @@ function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
   return {
     credits: SEARCH_COST,
-    ...uncutQuestion(questionKey(SEARCH_PATH, query)),
+    ...keyAndDefaults(questionKey(SEARCH_PATH, query)),
     isHeavy: true,
     async answer(service, tier, signal) {
       const body = await service.search(tier, query, signal)
@@ -93,7 +93,7 @@ function readSchema(search: string): Question {
   readParams({}, parametersOf(search))
   return {
     credits: 0,
-    ...uncutQuestion(SCHEMA_PATH),
+    ...keyAndDefaults(SCHEMA_PATH),
     // The answer never changes.
     stamp: async () => '',
     answer: async () => ({ body: JSON.stringify(fieldsPage()), note: null }),

@@ -1,6 +1,6 @@
 import { emptyNote, emptyScanNote } from '../../core/empty.js'
 import { wordsAsText } from '../../core/errors.js'
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventsQuery, OversoldPage, OversoldQuery, SeriesKey } from '../../core/model/event.js'
 import type {
@@ -100,8 +100,8 @@ export interface Question {
 /** Parses the query of a path. Throws InvalidParameter. @param pathTicker the ticker in the path, as sent */
 export type ReadQuestion = (search: string, pathTicker: string) => Question
 
-/** The common parts of light questions whose answer is not cut from another, and is cached until any data change. */
-export function uncutQuestion(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
+/** A question's key with defaults: it is light, its answer is not cut out of another, and any change of data ends it. */
+export function keyAndDefaults(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
   return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
 
@@ -116,7 +116,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
   if (context !== undefined) series.push({ ...context, timeframe })
   return {
     credits: eventsCost(query),
-    ...uncutQuestion(questionKey(path, query)),
+    ...keyAndDefaults(questionKey(path, query)),
     stamp: service => service.stamp(series),
     async answer(service, tier) {
       const bands = service.bands(tier)
@@ -125,7 +125,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
       return { body: JSON.stringify(page), note }
     },
     async isAnswerable(service, tier) {
-      entitle(query, tier, BUILT_IN)
+      entitle(query, tier, BUILT_IN_FIELDS)
       const tickers = series.map(({ ticker }) => ticker)
       return (await service.bands(tier).known(tickers)).length === tickers.length
     },

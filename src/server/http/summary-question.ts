@@ -1,4 +1,4 @@
-import { BUILT_IN } from '../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import type { EventsQuery } from '../../core/model/event.js'
 import type { SnapshotQuery } from '../../core/model/pages.js'
 import { withPathTicker } from '../../core/params/pages.js'
@@ -6,7 +6,7 @@ import { parametersOf } from '../../core/params/questions.js'
 import { parseSummary, SUMMARY } from '../../core/params/summary.js'
 import { entitle, entitleAftermath, SUMMARY_COST } from '../../core/tiers.js'
 import { SUMMARY_PATH } from '../wire/format.js'
-import { eventsQuestion, noteWithoutEvents, type Question, questionKey, uncutQuestion } from './question.js'
+import { eventsQuestion, keyAndDefaults, noteWithoutEvents, type Question, questionKey } from './question.js'
 
 /** Parses a query for the state of a ticker on one day or several, the events of a field, or their statistics. */
 export function readSummary(search: string, ticker: string): Question {
@@ -18,7 +18,7 @@ export function readSummary(search: string, ticker: string): Question {
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,
-    ...uncutQuestion(questionKey(SUMMARY_PATH, query)),
+    ...keyAndDefaults(questionKey(SUMMARY_PATH, query)),
     async answer(service, tier) {
       const page = await service.summary(tier, query)
       const isEmpty = 'snapshots' in page ? page.row_count === 0 : page.as_of_date === null
@@ -46,7 +46,7 @@ function statsQuestion(query: EventsQuery): Question {
       return { body: JSON.stringify(page), note }
     },
     async isAnswerable(service, tier) {
-      entitle(query, tier, BUILT_IN)
+      entitle(query, tier, BUILT_IN_FIELDS)
       entitleAftermath(tier)
       return question.isAnswerable(service, tier)
     },

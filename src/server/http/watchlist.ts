@@ -12,7 +12,7 @@ import { SUMMARY_COST } from '../../core/tiers.js'
 import type { FieldState } from '../../research/tally/now.js'
 import type { Accounts } from '../accounts/accounts.js'
 import { WATCHLIST_CHANGES_PATH, WATCHLIST_PATH } from '../wire/format.js'
-import { type Question, questionKey, type Service, uncutQuestion } from './question.js'
+import { keyAndDefaults, type Question, questionKey, type Service } from './question.js'
 
 /** Parses a question about a watch list. Throws InvalidParameter. @param tickers on the list */
 export type ReadListQuestion = (search: string, tickers: readonly string[]) => Question
@@ -32,7 +32,7 @@ function watchlistCost(tickers: number): number {
 
 /** A question about the tickers of a watch list, which are part of its key. */
 function listQuestion(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
-  return { credits, ...uncutQuestion(questionKey(path, query)), answer, isAnswerable: async () => true }
+  return { credits, ...keyAndDefaults(questionKey(path, query)), answer, isAnswerable: async () => true }
 }
 
 /** Parses a question for the state of each ticker on the list. */

@@ -1,4 +1,4 @@
-import { BUILT_IN } from '../../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../../src/core/fields/index.js'
 import { type Day, parseDay } from '../../../src/core/model/day.js'
 import { firstBars, type Series, UNDEFINED } from '../../../src/core/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/core/params/strategy.js'
@@ -104,7 +104,7 @@ function barsOf(
 function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): States {
   const letters = (bands[field] ?? '').padEnd(bars.length, '.')
   const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : letter.charCodeAt(0) - 97))
-  return statesFrom({ ticker, field, timeframe: 'daily', bands: BUILT_IN.named(field)!.bands }, codes)
+  return statesFrom({ ticker, field, timeframe: 'daily', bands: BUILT_IN_FIELDS.named(field)!.bands }, codes)
 }
 
 /** Type 7, from its definition: the value at a part of the way from the least to the greatest. */

@@ -1,5 +1,5 @@
 import { labelEntries, transitions, weekly } from '../../../src/core/engine/record.js'
-import { BUILT_IN, FIELDS } from '../../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS, FIELDS } from '../../../src/core/fields/index.js'
 import { conditionField, isCondition } from '../../../src/core/language/as-field.js'
 import type { Subject } from '../../../src/core/language/condition.js'
 import { type Column, truthOf } from '../../../src/core/language/truth.js'
@@ -35,7 +35,7 @@ export function marketOf(listings: readonly Listing[]): PricedSource {
   const fields = async (asked: readonly string[] = []) => [
     made,
     ...FIELDS,
-    ...asked.filter(isCondition).map(text => conditionField(text, BUILT_IN)),
+    ...asked.filter(isCondition).map(text => conditionField(text, BUILT_IN_FIELDS)),
   ]
   return marketFrom(
     listings.map(({ ticker }) => ticker),
@@ -58,7 +58,7 @@ function conditionStates(
     const { bands, codes } = states(whose, field, when)
     return { days, known, bands, codes, transitions: transitions(codes) }
   }
-  const { condition, bands } = conditionField(head.field, BUILT_IN)
+  const { condition, bands } = conditionField(head.field, BUILT_IN_FIELDS)
   const { series } = bars(head.ticker, head.timeframe)
   return statesFrom({ ...head, bands }, truthOf(condition, { on: series, columnOf }))
 }

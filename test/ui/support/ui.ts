@@ -3,7 +3,7 @@ import { BandsClient } from '../../../src/app/client.js'
 import { namedConditions, openLocal } from '../../../src/app/open/database.js'
 import { Answers } from '../../../src/app/ui/answers.js'
 import { type RunningUi, startUi } from '../../../src/app/ui/server.js'
-import { BUILT_IN } from '../../../src/core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../../src/core/fields/index.js'
 
 /** The page over a database, on a free port. */
 export interface Served extends RunningUi {
@@ -14,7 +14,7 @@ export interface Served extends RunningUi {
 }
 
 export async function servedUi(db: string): Promise<Served> {
-  const fields = { ...BUILT_IN, conditions: await namedConditions({ db }) }
+  const fields = { ...BUILT_IN_FIELDS, conditions: await namedConditions({ db }) }
   const opened = await openLocal({ db, fields })
   const bands = new BandsClient(opened, { path: db, ledger: null })
   const faults: unknown[] = []

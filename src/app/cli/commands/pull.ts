@@ -1,5 +1,5 @@
 import { BandsError, didYouMean, quoted, suggest, wrong } from '../../../core/errors.js'
-import { BUILT_IN } from '../../../core/fields/index.js'
+import { BUILT_IN_FIELDS } from '../../../core/fields/index.js'
 import type { SeriesKey } from '../../../core/model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../../core/model/terms.js'
 import { count, numberText, UNKNOWN } from '../../../core/numbers.js'
@@ -255,11 +255,11 @@ async function requestedSeries(
   world: World,
 ): Promise<SeriesKey[]> {
   const words = args.rest(0).flatMap(splitAtCommas)
-  const isField = (word: string): boolean => BUILT_IN.named(word) !== undefined
+  const isField = (word: string): boolean => BUILT_IN_FIELDS.named(word) !== undefined
   const tickerWords = words.filter(word => !isField(word) && word !== ALL_FIELDS)
   for (const word of tickerWords) refuseMistypedField(word)
   const tickers = await parseTickers(tickerWords, world)
-  const fields = isAllFields ? BUILT_IN.names : words.filter(isField)
+  const fields = isAllFields ? BUILT_IN_FIELDS.names : words.filter(isField)
   if (tickers.length === 0) throw wrong('ticker', 'TICKER is missing.', { allowed: USAGE })
   if (fields.length === 0) throw wrong('field', 'FIELD is missing; all asks for each.', { allowed: USAGE })
   const timeframes = TIMEFRAME_NAMES.filter(name => timeframeWords.includes(name) || timeframeWords.includes('both'))
@@ -268,16 +268,16 @@ async function requestedSeries(
 
 /** Throws InvalidParameter for a word that is nearly a field: it would be pulled, and charged, as a ticker. */
 function refuseMistypedField(word: string): void {
-  const suggestions = suggest(word, BUILT_IN.names)
+  const suggestions = suggest(word, BUILT_IN_FIELDS.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
   const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
-  throw wrong('field', what, { value: word, allowed: BUILT_IN.names, suggestions })
+  throw wrong('field', what, { value: word, allowed: BUILT_IN_FIELDS.names, suggestions })
 }
 
 /** The series whose fields the key's tier has; all if the server does not report the tier. */
 function seriesWithinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
   if (tier === null) return series
-  const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
+  const granted = new Set(grantedFields(tier, BUILT_IN_FIELDS).map(({ name }) => name))
   return series.filter(({ field }) => granted.has(field))
 }
 
