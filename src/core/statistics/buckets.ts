@@ -46,7 +46,7 @@ export class Buckets {
   /** The values of the column, bucket after bucket. Valid until the next call of `fill`. */
   column: BucketedColumn = this.#values
 
-  /** Sorts the values of a column, which are copied, in place of the last one. */
+  /** Replaces the column by a copy of some values, sorted by buckets. */
   fill(values: Float64Array): void {
     const { length } = values
     if (length > this.#keys.length) {
@@ -55,19 +55,19 @@ export class Buckets {
     }
     const keys = this.#keys
     const before = this.before.fill(0)
-    const halves32 = new Int32Array(values.buffer, values.byteOffset, 2 * length)
+    const halvesOfValues = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
-      const key = bucketOfHalf(halves32[2 * i + 1]!)
+      const key = bucketOfHalf(halvesOfValues[2 * i + 1]!)
       keys[i] = key
       before[key]!++
     }
     let filled = 0
     let upTo = 0
-    for (let b = 0; b < BUCKETS; b++) {
-      const count = before[b]!
-      if (count > 0) this.filled[filled++] = b
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      const count = before[bucket]!
+      if (count > 0) this.filled[filled++] = bucket
       upTo += count
-      before[b] = upTo
+      before[bucket] = upTo
     }
     before[BUCKETS] = length
     this.filledCount = filled
@@ -97,7 +97,7 @@ export function countBefore(column: BucketedColumn, bucket: number): number {
   return low
 }
 
-/** As `quantile` of the sorted values. Sorts the buckets around it. */
+/** The quantile `p` (0..1), the same as `quantile` of the sorted values. Sorts the buckets around it. Needs a value. */
 export function quantileIn(column: BucketedColumn, p: number): number {
   const index = (column.length - 1) * p
   const low = Math.floor(index)
@@ -106,7 +106,7 @@ export function quantileIn(column: BucketedColumn, p: number): number {
   return column[low]! + (index - low) * (column[high]! - column[low]!)
 }
 
-/** Sorts the values from one index to another, with all others in their buckets. @returns the sorted ones */
+/** Sorts every bucket from that at index `first` to that at `last`. @returns the range of sorted indices; `to` is excluded */
 export function sortBetween(column: BucketedColumn, first: number, last: number): { from: number; to: number } {
   const from = countBefore(column, bucketOfStored(column[first]!))
   const to = countBefore(column, bucketOfStored(column[last]!) + 1)

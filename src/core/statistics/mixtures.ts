@@ -38,6 +38,7 @@ export function pooledQuantile(members: readonly Weighted[], p: number): number 
   const zeros = new Int32Array(members.length)
   const pool = { columns: numbersUpTo(members.length), weights: Float64Array.from(members, ({ weight }) => weight) }
   const columnQuantiles = Float64Array.from(columns, column => quantile(column, p)!)
+  // Each run is a whole column, so every x is inside.
   const runs = { memory: columns, starts: zeros, lengths: sizes, before: zeros, sizes }
   return new Search(runs, pool).quantile(p, columnQuantiles, () => 0)
 }
@@ -50,6 +51,7 @@ function numbersUpTo(count: number): Int32Array {
 /**
  * Some quantiles of each of several pools. A pool has the values of several columns, each with the column's weight. Only
  * values near a quantile are sorted: a run is such values of one column.
+ * @param ps the quantiles, each 0..1
  * @param memory may serve one call after another
  * @returns by pool, in the order of `ps`; null for a pool without columns
  */
@@ -61,7 +63,7 @@ export function pooledQuantiles(
 ): (number | null)[][] {
   const isUsed = new Uint8Array(columns.count)
   for (const pool of pools) for (let j = 0; j < pool.columns.length; j++) isUsed[pool.columns[j]!] = 1
-  const usedColumns = numbersUpTo(columns.count).filter(i => isUsed[i] === 1)
+  const usedColumns = numbersUpTo(columns.count).filter(column => isUsed[column] === 1)
   const mixedPools = pools.filter(pool => pool.columns.length > 1)
   const poolCounts = mixedPools.map(pool => new PoolCounts(pool))
   const columnQuantiles = ps.map(p => new ColumnQuantiles(p, columns.count))
@@ -70,26 +72,25 @@ export function pooledQuantiles(
   // The first pass sorts the values of each column by buckets, and counts those of each pool.
   const storedColumns: BucketedColumn[] = []
   let storedValues = 0
-  for (const i of usedColumns) {
-    buckets.fill(columns.values(i))
-    const { column } = buckets
-    for (const quantiles of columnQuantiles) quantiles.noteBuckets(i, column)
-    for (const pool of poolCounts) pool.add(i, buckets)
-    storedValues += column.length
-    if (storedValues <= MAX_STORED_VALUES) storedColumns.push(memory.store(column))
+  for (const column of usedColumns) {
+    buckets.fill(columns.values(column))
+    const values = buckets.column
+    for (const quantiles of columnQuantiles) quantiles.noteBuckets(column, values)
+    for (const pool of poolCounts) pool.add(column, buckets)
+    storedValues += values.length
+    if (storedValues <= MAX_STORED_VALUES) storedColumns.push(memory.store(values))
   }
   for (const quantiles of columnQuantiles) for (const pool of pools) quantiles.markNeeded(pool)
   const ranges = ps.map(p => poolCounts.map(pool => pool.rangeOf(p)))
-  // The second pass sorts the values near the quantiles, for each p.
-  const runs = (mixedPools.length === 0 ? [] : ranges).map(
-    rangeOfPools => new RunsAround(unionOf(rangeOfPools), columns.count, memory),
-  )
-  for (const [u, i] of usedColumns.entries()) {
-    const storedColumn = storedColumns[u]
-    if (storedColumn === undefined) buckets.fill(columns.values(i))
-    const column = storedColumn ?? buckets.column
-    for (const quantiles of columnQuantiles) quantiles.compute(i, column)
-    for (const rangeRuns of runs) rangeRuns.add(i, column, storedColumn !== undefined)
+  // The second pass sorts the values near the quantiles, for each p. Pools of one column need no runs.
+  const mixedRanges = mixedPools.length === 0 ? [] : ranges
+  const runs = mixedRanges.map(poolRanges => new RunsAround(unionOf(poolRanges), columns.count, memory))
+  for (const [at, column] of usedColumns.entries()) {
+    const storedColumn = storedColumns[at]
+    if (storedColumn === undefined) buckets.fill(columns.values(column))
+    const values = storedColumn ?? buckets.column
+    for (const quantiles of columnQuantiles) quantiles.compute(column, values)
+    for (const runsOfP of runs) runsOfP.add(column, values, storedColumn !== undefined)
   }
   let mixedIndex = 0
   return pools.map(pool => {
@@ -97,17 +98,13 @@ export function pooledQuantiles(
     if (pool.columns.length === 1) return columnQuantiles.map(({ values }) => values[pool.columns[0]!]!)
     const poolIndex = mixedIndex++
     return ps.map((p, k) => {
-      const [from, to] = ranges[k]![poolIndex]!
-      const sideOf = (x: number): number => {
-        const bucket = bucketOf(x)
-        return Number(bucket > to) - Number(bucket < from)
-      }
+      const sideOf = (x: number): number => sideOfRange(x, ranges[k]![poolIndex]!)
       return new Search(runs[k]!, pool).quantile(p, columnQuantiles[k]!.values, sideOf)
     })
   })
 }
 
-/** The quantiles `p` of columns themselves: of a pool only those that may be the least or the greatest one. */
+/** The quantile `p` of each column that may have the least or the greatest one of a pool. */
 class ColumnQuantiles {
   readonly #p: number
   /** NaN for a quantile that is not needed. */
@@ -141,8 +138,8 @@ class ColumnQuantiles {
       most = Math.max(most, this.#low[columns[j]!]!)
     }
     for (let j = 0; j < columns.length; j++) {
-      const i = columns[j]!
-      if (this.#low[i]! <= least || this.#high[i]! >= most) this.#isNeeded[i] = 1
+      const column = columns[j]!
+      if (this.#low[column]! <= least || this.#high[column]! >= most) this.#isNeeded[column] = 1
     }
   }
 
@@ -154,6 +151,12 @@ class ColumnQuantiles {
 
 /** The first and last of neighbouring buckets. */
 type BucketRange = [from: number, to: number]
+
+/** Whether x lies below a range (-1), above it (1) or in it (0). */
+function sideOfRange(x: number, [from, to]: BucketRange): number {
+  const bucket = bucketOf(x)
+  return Number(bucket > to) - Number(bucket < from)
+}
 
 /** The range from the first to the last bucket of some ranges. */
 function unionOf(ranges: readonly BucketRange[]): BucketRange {
@@ -169,6 +172,7 @@ const BLOCK_SIZE = 2 ** 14
 /** Memory for many short runs. After `clear` it serves again: new memory for each call would be garbage for long. */
 export class RunMemory {
   readonly #blocks: Float64Array[] = []
+  /** Index of the block in use, and the number of its values in use. */
   #index = 0
   #used = 0
 
@@ -195,7 +199,7 @@ export class RunMemory {
 
 const NO_VALUES = new Float64Array()
 
-/** The values of columns in a range of buckets, with the nearest values on both sides. */
+/** Runs with the values of each column in a range of buckets, and the nearest values on both sides. */
 class RunsAround implements Runs {
   readonly #range: BucketRange
   readonly #shared: RunMemory
@@ -235,11 +239,11 @@ class RunsAround implements Runs {
 /** Sums of rounded numbers may be off by this share. */
 const SLACK = 1e-9
 
-/** The counts of all columns of a pool, by weight. */
+/** The number of values of a pool in each bucket, weighted so that the buckets of a column add up to about its weight. */
 class PoolCounts {
   readonly #pool: Pool
-  /** How many of the columns were added. */
-  #added = 0
+  /** The number of columns already added. */
+  #addedColumns = 0
   readonly #sums = new Float64Array(BUCKETS)
   /** Sum of the weights of a step by one value. A column, because V8 compiles again for a field that turns fractional. */
   readonly #steps = new Float64Array(1)
@@ -248,11 +252,11 @@ class PoolCounts {
     this.#pool = pool
   }
 
-  /** Adds the counts of a column; ignores one outside the pool. @param column not before the last one */
+  /** Adds the counts of a column; ignores one outside the pool. @param column above that of the call before */
   add(column: number, buckets: Buckets): void {
     const { columns, weights } = this.#pool
-    if (this.#added === columns.length || columns[this.#added] !== column) return
-    const weight = weights[this.#added++]!
+    if (this.#addedColumns === columns.length || columns[this.#addedColumns] !== column) return
+    const weight = weights[this.#addedColumns++]!
     const step = weight / Math.max(1, buckets.column.length - 1)
     this.#steps[0]! += step
     const sums = this.#sums
@@ -286,9 +290,9 @@ class PoolCounts {
   }
 }
 
-/** Some values of each column: ascending, and neighbours in the sorted column. All are by column. */
+/** A run of each column: some of its values, ascending, and neighbours in the sorted column. All fields are by column. */
 interface Runs {
-  /** The column that holds the run, at which index it starts there, and the number of its values. */
+  /** The array that holds the run, the index at which it starts there, and the number of its values. */
   memory: readonly Float64Array[]
   starts: Int32Array
   lengths: Int32Array
@@ -307,13 +311,13 @@ const HALVINGS = 50
 class Search {
   readonly #runs: Runs
   readonly #pool: Pool
-  /** By member: the value before the last point, and the one after it. */
+  /** By member: the values of its run on either side of the last x. */
   readonly #before: Float64Array
   readonly #after: Float64Array
-  /** By member: how many values of its run are up to the lower and upper end of the bracket, or the bounds of that. */
+  /** By member: the number of values of its run up to the lower and the upper end of the bracket; before, its bounds. */
   #low: Int32Array
   #high: Int32Array
-  /** By member: how many values of its run are up to the last point. */
+  /** By member: the number of values of its run up to the last x. */
   #counts: Int32Array
 
   constructor(runs: Runs, pool: Pool) {
@@ -379,7 +383,7 @@ class Search {
 
   /** The sum over the members of weight · F_i(x). Writes to `#counts` how many values of each run are up to x. */
   #weightUpTo(x: number): number {
-    const { before: earlier, sizes } = this.#runs
+    const { before: valuesBeforeRun, sizes } = this.#runs
     const { columns, weights } = this.#pool
     const before = this.#before
     const after = this.#after
@@ -388,12 +392,12 @@ class Search {
     const counts = this.#counts
     let weight = 0
     for (let j = 0; j < counts.length; j++) {
-      const i = columns[j]!
+      const column = columns[j]!
       const least = low[j]!
       const count = least === high[j]! ? least : this.#countUpTo(j, x)
       counts[j] = count
-      const upTo = earlier[i]! + count
-      const size = sizes[i]!
+      const upTo = valuesBeforeRun[column]! + count
+      const size = sizes[column]!
       if (upTo === size) weight += weights[j]!
       else if (upTo > 0) {
         // F_i is linear between the values before and after x.
@@ -404,15 +408,15 @@ class Search {
     return weight
   }
 
-  /** Number of values of a member's run up to x. Notes the values on either side of x. */
+  /** Number of values of a member's run up to x. Notes the values on either side of x. @param j the member's index */
   #countUpTo(j: number, x: number): number {
     const { memory, starts, lengths } = this.#runs
-    const i = this.#pool.columns[j]!
-    const run = memory[i]!
-    const start = starts[i]!
-    const next = countUpTo(run, x, start + this.#low[j]!, start + this.#high[j]!)
-    if (next > start) this.#before[j] = run[next - 1]!
-    if (next < start + lengths[i]!) this.#after[j] = run[next]!
+    const column = this.#pool.columns[j]!
+    const values = memory[column]!
+    const start = starts[column]!
+    const next = countUpTo(values, x, start + this.#low[j]!, start + this.#high[j]!)
+    if (next > start) this.#before[j] = values[next - 1]!
+    if (next < start + lengths[column]!) this.#after[j] = values[next]!
     return next - start
   }
 
@@ -431,9 +435,9 @@ class Search {
     const { columns } = this.#pool
     let least = to
     for (let j = 0; j < columns.length; j++) {
-      const i = columns[j]!
+      const column = columns[j]!
       const count = this.#counts[j]!
-      if (count < lengths[i]!) least = Math.min(least, memory[i]![starts[i]! + count]!)
+      if (count < lengths[column]!) least = Math.min(least, memory[column]![starts[column]! + count]!)
     }
     return least
   }

@@ -173,12 +173,8 @@ export function daysWith(events: Float64Array): Int32Array {
   return days.slice(0, n)
 }
 
-/** Share of the returns after the events that are above 0. */
-export function hitRateOf({
-  members,
-  calendar,
-  horizon,
-}: Pick<Cell, 'members' | 'calendar' | 'horizon'>): ShareInterval {
+/** The share of the returns after the events that are above 0, with its interval. */
+export function hitRateOf({ members, calendar, horizon }: Omit<Cell, 'series' | 'n' | 'diff'>): ShareInterval {
   const share = new CalendarShare(calendar.length)
   for (const { indices, events, returns, baseHit } of members)
     for (const i of events) share.add(indices[i]!, Number(returns[i]! > 0), baseHit)

@@ -121,19 +121,18 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
  * Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994), because returns of different days share no
  * bar.
  */
-function calendarTimeStatistic({
-  portfolio: { open, sum, excess },
-  benchmark,
-}: EventPortfolio): { t: number; df: null } | null {
+function calendarTimeStatistic({ portfolio, benchmark }: EventPortfolio): { t: number; df: null } | null {
+  const { open, sum, excess } = portfolio
   const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
   const days = Int32Array.from(open.keys()).filter(isHeld)
   const lag = automaticLag(days.length)
   const meanPosition = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
-  const market = benchmark && Float64Array.from(days, day => benchmark[day]!)
-  const found = market
-    ? neweyWestAlpha(meanPosition(sum), market, lag)
-    : neweyWest(meanPosition(excess), meanPosition(open), lag)
-  return found && { t: found.t, df: null }
+  const market = benchmark === null ? null : Float64Array.from(days, day => benchmark[day]!)
+  const estimate =
+    market === null
+      ? neweyWest(meanPosition(excess), meanPosition(open), lag)
+      : neweyWestAlpha(meanPosition(sum), market, lag)
+  return estimate === null ? null : { t: estimate.t, df: null }
 }
 
 function noTest(test: TestKey, reason: string): TestResult {
@@ -163,7 +162,7 @@ function tTest(test: TestKey, found: { t: number; df: number | null } | null, re
  * (Politis & Romano 1994). Its ends are null where it has none, with the reason.
  */
 export function stationaryInterval(cell: Cell, resampling: Resampling): Interval {
-  const blocks = blocksOf(cell)
+  const blocks = bootstrapBlocks(cell)
   if (blocks === null) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
   const { events, excess } = cell.series
   const found = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
@@ -182,11 +181,8 @@ const FEWEST_BLOCKS = 2
  * interval: plain percentiles are too narrow.
  * @returns null below two effective blocks: one block has most of the events
  */
-export function blocksOf({
-  horizon,
-  series: { events, excess },
-  diff,
-}: CalendarCell): { block: number; tail: number } | null {
+export function bootstrapBlocks({ horizon, series, diff }: CalendarCell): { block: number; tail: number } | null {
+  const { events, excess } = series
   const blocks = effectiveBlocks(events, horizon)
   if (blocks < FEWEST_BLOCKS) return null
   const influence = excess.map((sum, day) => sum - diff * events[day]!)

@@ -126,10 +126,8 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
 /** Events of a window, and how many of them have a return, share no bar, or are lost. */
 function countsOf({ subjects, asOf }: Material, horizon: number) {
   const counts = { events: 0, n: 0, n_indep: 0, lost: { not_elapsed: 0, too_early: 0, delisted: 0 } }
-  for (const {
-    prices,
-    signals: { bars },
-  } of subjects) {
+  for (const { prices, signals } of subjects) {
+    const { bars } = signals
     const { notElapsed, delisted } = lostWindowsOf(prices, horizon, bars, asOf)
     counts.lost.not_elapsed += notElapsed
     counts.lost.delisted += delisted

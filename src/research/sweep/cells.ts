@@ -9,7 +9,7 @@ import { sharpe } from '../../core/statistics/sharpe.js'
 import { type CalendarCell, daysWith } from '../study/cell.js'
 import { whyTooFew } from '../study/result.js'
 import { dailyReturns } from '../study/subject.js'
-import { blocksOf, defaultTest } from '../study/tests.js'
+import { bootstrapBlocks, defaultTest } from '../study/tests.js'
 import {
   type BaseBars,
   baseHitOf,
@@ -146,7 +146,7 @@ export class Resamples {
    * a study. Null where one block has most of the events. The mean block is at least as long as a study's.
    */
   interval(cell: CalendarCell): { low: number; high: number; block: number } | null {
-    const blocks = blocksOf(cell)
+    const blocks = bootstrapBlocks(cell)
     if (blocks === null) return null
     const { tail } = blocks
     const { events, excess } = cell.series
