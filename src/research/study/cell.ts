@@ -30,7 +30,7 @@ export interface Cell extends CalendarCell {
   members: readonly Member[]
 }
 
-/** The cell of one horizon, from the bars of each ticker. */
+/** Puts the tickers with events on one calendar, and adds up the excess returns of their events, day by day. */
 export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
   const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
   let n = 0
@@ -47,7 +47,7 @@ interface Member {
   ticker: string
   /** Bar number of each base bar, ascending. */
   bars: Int32Array
-  /** r_h of each base bar. */
+  /** The return over the window after each base bar. */
   returns: Float64Array
   /** Index of each base bar's day on the cell's calendar, ascending. */
   indices: Int32Array
@@ -66,7 +66,7 @@ export interface MemberBars extends Omit<Member, 'indices'> {
 
 /**
  * Collects the base bars of one ticker, on which the window has elapsed, with their returns and the events among them.
- * @param forward r_h of every bar, NaN where the window has not elapsed
+ * @param forward the return over the window after every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
  * @param buffer for the returns, at least as long as `eligible`
@@ -82,7 +82,7 @@ export function memberBars(
   let n = 0
   let sum = 0
   let rises = 0
-  let last = -1
+  let lastElapsed = -1
   for (let i = 0; i < eligible.length; i++) {
     const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
@@ -90,10 +90,10 @@ export function memberBars(
     sum += value
     // Arithmetic in place of an unpredictable branch.
     rises += Number(value > 0)
-    last = i
+    lastElapsed = i
   }
-  // Windows that have not elapsed come last, so a subarray needs no copy.
-  const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
+  // Windows that have not elapsed nearly always come last, and a subarray needs no copy.
+  const bars = lastElapsed === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
   const events = indicesAmong(bars, signals)
   return {
     ticker,

@@ -161,8 +161,9 @@ const MIN_TICKERS_FOR_THREAD = 100
 
 /** A second thread for some parts of a study of many tickers; null if it would not save time, or may not run. */
 function secondThreadFor({ tickers }: StudyQuery, { threads = availableParallelism(), cluster }: Workers) {
-  const pays = tickers.length >= MIN_TICKERS_FOR_THREAD && threads > 1 && cluster === undefined && canStartThreads()
-  return pays ? new SecondThread<Material, StudyTask, Partial<Parts>>('last-of-study') : null
+  const savesTime =
+    tickers.length >= MIN_TICKERS_FOR_THREAD && threads > 1 && cluster === undefined && canStartThreads()
+  return savesTime ? new SecondThread<Material, StudyTask, Partial<Parts>>('last-of-study') : null
 }
 
 /** Bars whose part of a study takes about a millisecond. */

@@ -48,7 +48,7 @@ export async function subjectsOf(
   const columns = new MarketColumns()
   const names = [...new Set(tickers)].sort()
   const { context, bands } = filter
-  const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
+  const contextBandsOn = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
   const anyBandFilter = { ...filter, bands: null, context: context && { ...context, bands: null } }
   for await (const { prices, states, signals: allEvents } of signalsOf(source, names, anyBandFilter)) {
     const { ticker, series } = prices
@@ -59,20 +59,20 @@ export async function subjectsOf(
       filterSignals(events, i => isWantedCode[events.entered[i]!] === 1)
     const contextSignals = filterSignals(allEvents, i => isContext(allEvents.contextBands?.[i] ?? null))
     const signals = enteringWanted(contextSignals)
-    const packed = packSignals(signals, columns)
+    const sharedSignals = packSignals(signals, columns)
     const { timeframe, days, close } = series
+    const contextByBar = contextBandsOn === null ? null : contextBandsOn(series, [...days.keys()])
     subjects.push({
       ticker,
       prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.copy(close) } },
       states: { bands: states.bands },
       bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
-      signals: packed,
+      signals: sharedSignals,
       extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
       byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
-      anyContext: contextSignals === allEvents ? packed : packSignals(enteringWanted(allEvents), columns),
-      inContext:
-        contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(isContext(band))),
+      anyContext: contextSignals === allEvents ? sharedSignals : packSignals(enteringWanted(allEvents), columns),
+      inContext: contextByBar && Uint8Array.from(contextByBar, band => Number(isContext(band))),
     })
   }
   return subjects
@@ -98,7 +98,7 @@ function packSignals(signals: Signals, columns: MarketColumns): Signals {
   }
 }
 
-/** Greatest gain and loss after each bar, by horizon and then by bar: two numbers a bar, as `extremesAfter` reads them. */
+/** The greatest gain (`mfe`) and loss (`mae`) after each bar, as two numbers a bar; all bars of a horizon, then the next. */
 function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
   const extremes = new Float64Array(2 * horizons.length * bars.length)
   let at = 0
@@ -112,7 +112,7 @@ function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly num
   return extremes
 }
 
-/** Greatest gain and loss on the way after an event. @param horizonIndex index of the horizon in the query's list */
+/** The greatest gain (`mfe`) and loss (`mae`) after an event. @param horizonIndex index of the horizon in the query's list */
 export function extremesAfter({ signals, extremes }: Subject, event: number, horizonIndex: number) {
   const at = 2 * (horizonIndex * signals.bars.length + event)
   return { mfe: extremes[at]!, mae: extremes[at + 1]! }

@@ -110,9 +110,9 @@ function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOpti
 }
 
 function hansenHodrickTest({ series, horizon }: Cell): TestResult {
-  const found = hansenHodrick(series.excess, series.events, horizon - 1)
-  const result = tTest('hansen_hodrick', found, ONE_CLUSTER)
-  return found?.fallback ? { ...result, name: `${result.name} (its variance is negative: Newey-West)` } : result
+  const estimate = hansenHodrick(series.excess, series.events, horizon - 1)
+  const result = tTest('hansen_hodrick', estimate, ONE_CLUSTER)
+  return estimate?.fallback ? { ...result, name: `${result.name} (its variance is negative: Newey-West)` } : result
 }
 
 /**
@@ -147,12 +147,12 @@ const FEW_DAYS = 'the days with a position are too few, or their returns do not 
 
 /**
  * The result of a test from its t. The p is that of Student's t, or of the normal distribution if `df` is null.
- * @param found null if there is no test
- * @param reason why `found` is null
+ * @param estimate null if there is no test
+ * @param reason why `estimate` is null
  */
-function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
-  if (found === null) return noTest(test, reason)
-  const { t, df } = found
+function tTest(test: TestKey, estimate: { t: number; df: number | null } | null, reason: string): TestResult {
+  if (estimate === null) return noTest(test, reason)
+  const { t, df } = estimate
   const p = df === null ? twoSidedNormal(t) : twoSidedT(t, df)
   return { test, name: TEST_NAMES[test], statistic: t, df, p, reason: null }
 }
@@ -165,9 +165,9 @@ export function stationaryInterval(cell: Cell, resampling: Resampling): Interval
   const blocks = bootstrapBlocks(cell)
   if (blocks === null) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
   const { events, excess } = cell.series
-  const found = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
-  if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
-  const { low, high } = found
+  const ends = stationaryRatioInterval(excess, events, { ...resampling, ...blocks })
+  if (ends === null) return noInterval('stationary bootstrap', 'all events lie on one day')
+  const { low, high } = ends
   return { method: 'stationary bootstrap', level: 0.95, low, high, block: blocks.block, units: null, reason: null }
 }
 
@@ -200,9 +200,9 @@ function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interv
   if (units.length < LEAST_UNITS) return noInterval('bca', fewUnits(units.length))
   const values = Float64Array.from(units.keys())
   const tail = expandedTail(effectiveUnits(units))
-  const found = bca(values, drawn => meanOverUnits(units, drawn), { ...resampling, tail })
-  if (found === null) return noInterval('bca', 'no resample differs from another')
-  return { method: 'bca', level: 0.95, ...found, block: null, units: units.length, reason: null }
+  const ends = bca(values, drawn => meanOverUnits(units, drawn), { ...resampling, tail })
+  if (ends === null) return noInterval('bca', 'no resample differs from another')
+  return { method: 'bca', level: 0.95, ...ends, block: null, units: units.length, reason: null }
 }
 
 function noInterval(method: Interval['method'], reason: string): Interval {
@@ -232,14 +232,9 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   // Sorted, so that the sum does not depend on the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = mean(means)!
-  const found = chanceOfDraws(drawn, centre, eventEntries(cell))
-  return {
-    draws: means.length,
-    mean: centre,
-    ...found,
-    year_matched: yearMatchedMean(cell),
-    reason: found.p === null ? 'the returns after the events do not vary' : null,
-  }
+  const chance = chanceOfDraws(drawn, centre, eventMeanOf(cell))
+  const reason = chance.p === null ? 'the returns after the events do not vary' : null
+  return { draws: means.length, mean: centre, ...chance, year_matched: yearMatchedMean(cell), reason }
 }
 
 /** The result without draws. */
@@ -254,7 +249,7 @@ interface Entries {
   counts: Float64Array
 }
 
-/** The mean and its error, for each draw that has a return. */
+/** Draws random entries, and returns the mean return of each draw with its error; without draws that have no return. */
 function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
   const days = Int32Array.from(cell.calendar.keys())
   const addUnit = unitAdder(cell)
@@ -271,8 +266,8 @@ function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random
       days[i] = day
       addUnit(units[i]!, day, total)
     }
-    const entry = ratioError(total.sums, total.counts, cell.horizon)
-    if (entry.n > 0) drawnErrors.push(entry)
+    const meanOfDraw = ratioError(total.sums, total.counts, cell.horizon)
+    if (meanOfDraw.n > 0) drawnErrors.push(meanOfDraw)
   }
   return drawnErrors
 }
@@ -374,7 +369,7 @@ function chanceOfDraws(
 }
 
 /** The mean return after the events, and its Newey-West error. */
-function eventEntries({ members, calendar, horizon }: Cell): RatioError {
+function eventMeanOf({ members, calendar, horizon }: Cell): RatioError {
   const withoutBase = members.map(member => ({ ...member, base: 0 }))
   const { excess, events } = calendarSeries(withoutBase, calendar.length)
   return ratioError(excess, events, horizon)

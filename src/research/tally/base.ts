@@ -141,8 +141,8 @@ export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
 }
 
 /**
- * The base of a pool: each ticker's values weighted by its number of events, as in the tally. Quantiles are those of
- * the mixture with these weights (mixtures.ts). One ticker has its own values, also without any event.
+ * The outcomes after any bar of a group's tickers, each weighted by its number of events. Quantiles are those of the
+ * mixture with these weights (mixtures.ts). One ticker has its own values, also without any event.
  * @param quantiles those of BASE_QUANTILES
  */
 export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: readonly (number | null)[]): Base {

@@ -229,6 +229,7 @@ interface EndedEvents {
   days: Int32Array
 }
 
+/** The calendar of all tickers, and buffers as long as any ticker or group needs. */
 function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): Market {
   const { calendar, indices } = alignToCommonCalendar(sources.map(({ days }) => days))
   const greatest = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)

@@ -59,6 +59,7 @@ export async function* tickerSources(
   if (when !== undefined) query.when = when
   const isFiltered = context !== undefined || when !== undefined
   if (isFiltered && bands !== undefined) query.bands = bands
+  // Yields the same tickers in the same order.
   const unfiltered = isFiltered ? source.histories(everyEvent)[Symbol.asyncIterator]() : null
   const sharedColumns = new SharedColumns()
   // Copied, because the source's columns are views of larger buffers.
