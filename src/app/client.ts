@@ -111,7 +111,7 @@ abstract class Studies extends Pages {
     return this.#runStudy(params, options, (market, hooks) => sweep(market, query, hooks))
   }
 
-  /** Makes the same HTML page as `--report`. The page needs no other file. */
+  /** Makes an HTML page with tables and charts of an answer. It needs no other file. Some charts also need prices. */
   async report(found: PagedResult, options: { command?: string } = {}): Promise<string> {
     checkOptions('options', options, { command: textOf })
     objectOf('found', found)
@@ -135,7 +135,7 @@ abstract class Studies extends Pages {
     return hasFile ? { ...parsing, loaded: await (await this.#pricedSource()).withBars() } : parsing
   }
 
-  /** Runs a question that needs prices, counts its trials, and adds the definitions that it uses. */
+  /** Runs a question that needs prices, and adds the definitions that it uses. Its trials are the combinations tested. */
   async #runStudy<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
@@ -203,7 +203,7 @@ interface PricesChoice {
   cluster?: string
 }
 
-const PRICES = { db: fileValue, ledger: flagValue, threads: THREADS.parse, cluster: CLUSTER.parse }
+const PRICE_OPTIONS = { db: fileValue, ledger: flagValue, threads: THREADS.parse, cluster: CLUSTER.parse }
 
 /**
  * A client of a server. An answered question is cached: open another client for fresh answers. Every question may also
@@ -298,13 +298,13 @@ export interface BandsOptions extends PricesChoice {
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
-    ...PRICES,
+    ...PRICE_OPTIONS,
     tier: textOf,
     asOf: textOf,
     fields: ownFieldsText,
     cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
   })
-  const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
+  const { db, tier, asOf, ledger: countsTrials = true, fields, threads, cacheBytes = CACHE_BYTES } = options
   const callerTier = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
   const fieldSet = fields === undefined ? BUILT_IN_FIELDS : await ownFields(fields)
@@ -312,7 +312,7 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
   const workers = { threads, cluster: await openCluster(options) }
   const opened = await openLocal({ db, ...workers, cacheBytes, fields: withConditions, tier: callerTier, asOf: day })
   const { path, sample } = opened
-  return new BandsClient(opened, { path, sample, tier: callerTier, ledger: ledger ? { db } : null })
+  return new BandsClient(opened, { path, sample, tier: callerTier, ledger: countsTrials ? { db } : null })
 }
 
 async function ownFields(fields: unknown): Promise<FieldSet> {
@@ -351,7 +351,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
-  bars: (param, value) => checkOptions(param, value, PRICES),
+  bars: (param, value) => checkOptions(param, value, PRICE_OPTIONS),
   timeoutMs: () => {},
   retries: () => {},
   allowPlainHttp: flagValue,
@@ -369,7 +369,7 @@ interface OpenedAs {
   ledger?: DatabaseChoice | null
 }
 
-/** A client of a database on this machine. */
+/** A client of a database on this machine. With a tier, its answers withhold what that tier may not see. */
 export class BandsClient extends Studies {
   readonly #local: Opened['local']
   readonly #bands: Opened['bands']

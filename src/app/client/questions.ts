@@ -121,10 +121,11 @@ export abstract class Questions {
 
   /**
    * Returns the present band of fields, its start, and the usual duration (default: all fields of the tier). `omitted`
-   * lists the fields that wait for an import.
+   * lists the fields of the tier that need an import first.
    */
   async now(params: ParamsOf<typeof NOW>): Promise<Now & OwnFields> {
     const { tickers, field: named, timeframe, ...filter } = readParams(NOW, params, this.knownFields)
+    // Without tickers the answer is empty, so no field is looked up.
     const wanted = tickers.length === 0 ? [] : named
     const { fields, omitted } = await fieldsFor(this.#bands, wanted, { ticker: tickers[0], timeframe })
     // Fields that the caller did not name are skipped where they are missing.

@@ -77,7 +77,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
     stamp: series => openBands('pro').answerStamp(series),
     today,
     newestDay: () => cached.newestDay(),
-    waiting: () => openBands('pro').waiting(),
+    waitingFields: () => openBands('pro').waiting(),
     async check() {
       refuseIfFileGone()
       await readFirstBars(store, cached)

@@ -48,7 +48,7 @@ export async function openService({
     ...data,
     accounts,
     scansAtOnce: view.scansAtOnce,
-    refused: () => refused,
+    refusedFile: () => refused,
   })
   return {
     service: serviceOf(first),

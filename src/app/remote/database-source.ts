@@ -77,7 +77,10 @@ export class DatabaseSource implements Source {
     }
   }
 
-  /** Groups of consecutive tickers with the same source, for one call each; with a context each ticker is separate. */
+  /**
+   * Groups of consecutive tickers with the same source (pulled pages or local bars), for one call each. With a context each
+   * ticker is separate, because #sourceOf compares the source of each with that of the context.
+   */
   async #groupBySource(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
     if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
     const pulled = new Set(await this.#parts.pages.tickers())

@@ -9,7 +9,7 @@ import { mapKeyOf } from '../../data/store/pages.js'
 interface FieldHistory extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   /** Whether an event has no stability. */
-  unstable: boolean
+  lacksStability: boolean
   /** The numbers of events without a bar, in the order of WITHOUT_BAR. */
   withoutBar: readonly number[]
 }
@@ -26,8 +26,8 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
   const bandsOnBars = (history: History, days: Int32Array): States => {
     const { ticker, after, as_of, stability } = history
     const { states, withoutBar } = eventsOnDates(history, days)
-    const unstable = stability.includes(UNDEFINED)
-    fieldHistories.set(mapKeyOf(history), { ticker, after, as_of, events: stability.length, unstable, withoutBar })
+    const figures = { events: stability.length, lacksStability: stability.includes(UNDEFINED), withoutBar }
+    fieldHistories.set(mapKeyOf(history), { ticker, after, as_of, ...figures })
     return states
   }
   return {
@@ -76,7 +76,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
 function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
   if (fieldHistories.length === 0) return []
   const remarks = [rangeText(fieldHistories), BAND_NOTE, ...leftOutNotes(fieldHistories)]
-  if (fieldHistories.some(({ unstable }) => unstable)) remarks.push(NO_STABILITY_NOTE)
+  if (fieldHistories.some(({ lacksStability }) => lacksStability)) remarks.push(NO_STABILITY_NOTE)
   return remarks
 }
 
@@ -146,6 +146,7 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; wi
     flips: valuesInRange(history.flips),
     upTo,
   }
+  // The band at the start counts as entered, and known, on the first day of the range.
   if (startBand !== null && history.after !== null)
     states.earlier = { band: startBand, since: after + 1, known: after + 1 }
   return { states, withoutBar: countWithoutBar(days, bars, dates) }

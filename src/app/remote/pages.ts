@@ -61,6 +61,7 @@ export type RestartReason = 'past' | 'range' | 'gap'
 /**
  * Returns a series with one more page; `gapAbove` marks one that does not directly follow the page above. The `kept` pages
  * answer until the last of the `coming` pages is there. Then these replace the newer part of the kept ones.
+ * `restartReason` says why the server has to send all pages again; null if it need not.
  * @param startsAgain ignores the stored pages: all are pulled again
  */
 export function addPage(
@@ -71,6 +72,7 @@ export function addPage(
   const coming = [...series.coming, { ...arrived, gapAbove: !continuesPages(series.coming, arrived) }]
   const hasAll = arrived.body.events.length === arrived.body.total_occurrences
   const { olderPages, restartReason } = olderPagesToKeep(startsAgain ? [] : series.kept, coming, hasAll)
+  // More pages are to come.
   if (olderPages === null) return { series: { ...series, coming }, restartReason }
   return { series: { ...series, kept: [...coming, ...olderPages], coming: [] }, restartReason }
 }
@@ -93,7 +95,8 @@ function continuesPages(
 
 /**
  * Decides which stored pages stay below the new ones of a pull. `olderPages` is null until the new pages reach down to
- * events that cannot change any more, and empty if no stored page stays.
+ * events that cannot change any more, and empty if no stored page stays. A `restartReason` says that the stored pages do
+ * not fit the new ones, so that none of them stays.
  * @param hasAll whether the new pages have all events of the server
  */
 function olderPagesToKeep(
@@ -109,6 +112,7 @@ function olderPagesToKeep(
   if (storedPages.query_range !== newPages.query_range) return startAgain('range')
   const { events: oldEvents, timeframe } = storedPages
   const newEvents = newPages.events
+  // The new pages have to reach down to this stored event: the first that can change, otherwise the newest.
   const firstChangeable = Math.min(firstChangeableInRange(storedPages, newPages), oldEvents.length - 1)
   const oldestNewDate = newEvents[0]?.date
   const overlaps = oldestNewDate !== undefined && oldestNewDate <= oldEvents[firstChangeable]!.date
@@ -118,11 +122,11 @@ function olderPagesToKeep(
     ? firstIndex(oldEvents, event => event.date >= oldestNewDate)
     : countBeforeRange(oldEvents, newPages)
   if (stayCount === oldEvents.length && hasGap(storedPages, newPages)) return startAgain('gap')
-  const isRepeated = oldEvents.slice(stayCount).every((event, i) => {
-    const isFinal = stayCount + i < firstChangeable
-    return isFinal ? isSameEvent(event, newEvents[i], timeframe) : isSameEntry(event, newEvents[i])
-  })
-  const isUnchanged = isRepeated && hasAllOlder(oldEvents.slice(0, stayCount), newPages)
+  const finalEvents = oldEvents.slice(stayCount, firstChangeable)
+  const isUnchanged =
+    finalEvents.every((event, i) => isSameEvent(event, newEvents[i], timeframe)) &&
+    oldEvents.slice(stayCount).every((event, i) => isSameEntry(event, newEvents[i])) &&
+    hasAllOlder(oldEvents.slice(0, stayCount), newPages)
   return isUnchanged ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
 }
 
@@ -212,7 +216,7 @@ export function refuseLowerTier(key: SeriesKey, earlierRange: string | undefined
 
 /**
  * The index of the first event that can still change: its band is active, or one of its windows may be incomplete. All
- * before it are final. An empty performance can mean too little history to rank a complete window. That is certain once
+ * before it are final. A null outcome can also mean too little history to rank a complete window. That is certain once
  * later events prove that enough bars have followed.
  * @param events oldest first, without gaps; the result is 0 without events
  */
@@ -224,6 +228,7 @@ export function firstChangeableEvent(events: readonly BandEvent[], timeframe: Ti
     const event = events[i]!
     // null: the band is active.
     const duration = event[TIMEFRAMES[timeframe].duration] ?? null
+    // The outcome of a window is null while it is incomplete, and maybe later.
     const windows = Object.entries(event.aftermath ?? {}).map(([name, outcome]) => {
       return { bars: Number.parseInt(name, 10), isComplete: outcome !== null }
     })

@@ -119,7 +119,7 @@ interface PullState {
   due: PullStep
   /** `kept`: the pages that answer questions. `coming`: those of an unfinished pull. Both are empty for a new series. */
   series: StoredPages
-  /** Whether stored pages are ignored: with `replace`, until this run has pulled the series. */
+  /** Whether stored pages are ignored: with `replace`, until this run has pulled the series to its end. */
   startsAgain: boolean
 }
 
@@ -137,8 +137,7 @@ export async function readPullState(
     run !== null && page !== undefined && page.pulled_at >= run.started
   const newest = stored.kept[0]
   // With `replace`, an unfinished pull of another run, whose pages are `coming`, begins again.
-  const keepsComing = !replace || isOfRun(stored.coming[0] ?? newest)
-  const series = keepsComing ? stored : { ...stored, coming: [] }
+  const series = !replace || isOfRun(stored.coming[0]) ? stored : { ...stored, coming: [] }
   const wasPulled = isOfRun(newest)
   return { due: stepOf(series, { wasPulled }), series, startsAgain: replace && !wasPulled }
 }

@@ -70,6 +70,7 @@ export async function pull(
   const run = plan.run ?? { id: randomUUID(), ...identity, started: began.toISOString() }
   await store.pages.setRun(run)
   const report = await new PullWork({ pages: store.pages, source, request, plan, run, now }, options).pullAll()
+  // A stopped pull leaves its run, so that the same request continues it.
   if (report.stopped === null) await store.pages.setRun(null)
   return report
 }
@@ -187,14 +188,16 @@ class PullWork {
     const { source, run } = this.#context
     const series = await this.#readSeries(item)
     const { startsAgain } = item
+    // The range of the pages that the new one joins; a new start may have another.
     const knownRange = startsAgain ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
+    // Sends nothing that the server has refused already, that would lose events, or that costs too much.
     this.#refuseDoomedRequest(item, knownRange)
     const before = nextBefore(series)
     const storedPage = startsAgain ? null : pageToRevalidate(series, before)
     const query: EventsQuery = { ...keyOf(item), limit: MAX_PAGE_EVENTS }
     if (before !== null) query.before = parseDay(before)!
     const requestName = { id: requestId(run, series, before), etag: storedPage?.etag ?? null }
-    // `page` is null if the stored page is unchanged at the server.
+    // `page` is null if the stored page is unchanged at the server. A refusal counts for more series than this one.
     const { page, etag, asOf, credits } = await this.#rememberRefusal(source.newPage(query, requestName), item)
     item.requested = true
     this.#creditsLeft = creditsLeftOf(credits)
@@ -235,7 +238,9 @@ class PullWork {
     const isLastPage = series.coming.length === 0
     item.complete = isLastPage && !haveGaps(series.kept)
     item.price = priceOf(series, item)
+    // After its last page, a series that was pulled again from the start uses its stored pages.
     item.startsAgain &&= !isLastPage
+    // Pages of different days may lack events between them: the series is pulled again, MAX_GAPS times at most.
     if (isLastPage && !item.complete) item.gaps++
     if (restartReason !== null)
       item.note = RESTART_NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)

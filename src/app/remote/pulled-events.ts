@@ -58,6 +58,13 @@ interface Scope {
   rangeStart: Day
 }
 
+interface EventsInScope extends Scope {
+  view: SeriesView
+  /** The series of the context; null without one. */
+  context: SeriesView | null
+  matches: BandEvent[]
+}
+
 interface PulledOptions {
   /** null: everything that the pulling key may see */
   tier: Tier | null
@@ -85,6 +92,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
 
   async events(query: EventsQuery): Promise<EventsPage> {
     if (hasCondition(query)) {
+      // These events show already only what the tier may see.
       const { events, query_range } = await this.#history(query)
       return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
     }
@@ -106,6 +114,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return bandPeriodsOf(this.histories(query), query.fields.length)
   }
 
+  /** Why a query has no event. It reads the history without bands and context, to name the bands that were entered. */
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
     if (hasCondition(query))
       return whyEmptyWhen(
@@ -120,6 +129,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   /** The history of a query. @param needsOutcomes throws TierRestricted if the tier hides later returns */
   async #history(query: HistoryQuery, { needsOutcomes = false } = {}): Promise<EventHistory> {
     if (needsOutcomes) {
+      // The caller's rights come first; otherwise #findEvents checks them.
       entitle(query, this.#options.tier, BUILT_IN_FIELDS)
       entitleAftermath(this.#options.tier)
     }
@@ -132,6 +142,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       field: query.field,
       timeframe: query.timeframe,
       query_range: range,
+      // Without an as-of day the dates of the range are not known.
       after: today === null ? null : rangeStartDate(rangeStart),
       as_of: dateOf(today),
       events: matches.map(event => {
@@ -154,8 +165,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return historyWhen(query, sourceText(query), plain => this.#history(plain, { needsOutcomes }), historyOfKey)
   }
 
-  /** The events that match a query without a condition, oldest first, with their series, its context and the scope. */
-  async #findEvents(query: HistoryQuery) {
+  /** The events that match a query without a condition, oldest first, with their series, its context and scope. */
+  async #findEvents(query: HistoryQuery): Promise<EventsInScope> {
     refuseCondition(query, sourceText(query))
     entitle(query, this.#options.tier, BUILT_IN_FIELDS)
     const view = await this.#readView(query)
@@ -186,7 +197,10 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return view
   }
 
-  /** The tier, as-of day and range for an answer: those of the caller, limited to those of the pull. */
+  /**
+   * The tier, as-of day and range for an answer: those of the caller, limited to those of the pull. `today` is null if
+   * neither the server nor the caller gave an as-of day.
+   */
   async #scope({ url, as_of, query_range, events, total_occurrences, after }: SeriesView): Promise<Scope> {
     const { tier: callerTier, asOf } = this.#options
     const pullTier = tierOfRange(query_range)
@@ -199,7 +213,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
     const isWholeRange = pullTier === null || pullTier === tier
     if (!isWholeRange) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
-    // Without an as-of day the server still reports the number of events: earlier events lie outside the range.
+    // The server counted the newest `total_occurrences` events in its range; the one before them lies outside.
     const older = events.at(-1 - total_occurrences)
     return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
@@ -257,7 +271,10 @@ function sourceText({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
-/** The view of a series: its stored pages, or the pages of its first pull so far, with all events from `after` to `upTo`. */
+/**
+ * The view of a series: its stored pages, or the pages of its first pull so far. It has all events after the day `after`
+ * and up to `upTo`.
+ */
 function viewOf(series: StoredPages): SeriesView {
   const partial = series.kept.length === 0
   const pages = joinPages(partial ? series.coming : series.kept)!
@@ -268,7 +285,8 @@ function viewOf(series: StoredPages): SeriesView {
   const dayBeforeFirst = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
   const tier = tierOfRange(pages.query_range)
   const rangeStart = tier === null ? upTo : PLANS[tier].rangeStart(upTo)
-  // Events older than the range exist if an earlier pull brought them.
+  // An unfinished pull or an unknown range is known only from its first event on. Events older than the range exist if
+  // an earlier pull brought them.
   const after = partial ? dayBeforeFirst : Math.min(dayBeforeFirst, rangeStart)
   return { ...keyOf(series), ...pages, url: series.url, days, finalDays, partial, after, upTo }
 }

@@ -1,6 +1,5 @@
 import { type InvalidParameter, wrong } from '../../core/errors.js'
 import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
-
 import {
   type Condition,
   parseCondition,
@@ -66,6 +65,7 @@ export async function serverScreen(
     subjects: [...columns.keys()],
     matches,
     scanned: page.total_scanned,
+    // A server does not report tickers whose last bar is old.
     stale: 0,
   }
 }

@@ -215,7 +215,7 @@ export class Transport {
       const { statusCode: status, headers: received, body } = await deadline.untilDeadline(response)
       const reading = body.bytes()
       const isOk = status === 200
-      // The body of a refusal is useful, but not required.
+      // The body of a refusal is useful, but not required; only its texts are shown, and made safe for that.
       const bytes = await (isOk ? reading : reading.catch(() => new Uint8Array()))
       this.credits = creditsOf(received) ?? this.credits
       this.ahead = clockDifference(received, this.#hooks.now()) ?? this.ahead

@@ -50,7 +50,10 @@ function parseDecidable(query: UnderCondition, sourceName: string): Condition {
   return condition
 }
 
-/** The reason why events cannot decide a test of a query's condition, as a clause; null if they can. */
+/**
+ * The reason why events cannot decide a test of a query's condition, as a clause; null if they can. Events show changes
+ * of bands, but not which bars exist.
+ */
 function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
   const { subject } = test
   const text = quoted(printCondition(test))
@@ -64,9 +67,9 @@ function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: Histo
     return `${text} asks which weeks of ${otherTicker} were final by then`
   if (otherTicker !== null && test.is === 'change')
     return `${text} asks whether ${ticker} had a bar since ${otherTicker} changed its band`
-  if (test.is === 'change' || FIELDS_WITHOUT_GAPS.includes(subject.field) || isFieldOfQuery(subject, { ticker, field }))
-    return null
-  return `a bar can be without a band of ${subject.field}`
+  // A change is an event itself, and an event of the query names its band.
+  if (test.is === 'change' || isFieldOfQuery(subject, { ticker, field })) return null
+  return FIELDS_WITHOUT_GAPS.includes(subject.field) ? null : `a bar can be without a band of ${subject.field}`
 }
 
 /** The ticker that a subject names, if it is not the ticker of the query; otherwise null. */
@@ -93,6 +96,7 @@ export async function historyWhen(
   readHistory: (query: HistoryQuery) => Promise<EventHistory>,
   historyOfField: (key: SeriesKey) => Promise<EventHistory> = readHistory,
 ): Promise<EventHistory> {
+  // Events cannot decide a condition with an effective lag, so the lag is dropped.
   const { when, lag: _lag, ...plain } = query
   const condition = parseDecidable(query, sourceName)
   const history = await readHistory(plain)

@@ -49,6 +49,7 @@ export class Answers {
   readonly #running = new Map<string, Promise<Answer>>()
   readonly #jobs = new Map<string, Job<Answer>>()
   #bytes = 0
+  /** The version of the data at the last `find`. */
   #dataVersion = ''
 
   /** @param cacheBytes size of the cache @param waiting maximum number of heavy questions in the queue */
@@ -62,6 +63,7 @@ export class Answers {
   /** The cached answer; null if it is not cached, or the data were not yet checked in this turn of the event loop. */
   findReady(tier: Tier, question: Question): Answer | null {
     const version = this.#version.result
+    // After a change of the data only `find` can judge which answers are still right.
     if (version === null || version !== this.#dataVersion) return null
     const name = cacheName(tier, question)
     const cached = this.#cache.get(name)

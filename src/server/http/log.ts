@@ -115,8 +115,8 @@ const UNKNOWN_ROUTE = 'unknown'
 interface DataState {
   version(): Promise<string>
   newestDay(): Promise<Day | null>
-  waiting(): Promise<WaitingFields | null>
-  refused(): unknown
+  waitingFields(): Promise<WaitingFields | null>
+  refusedFile(): unknown
 }
 
 /** In seconds. */
@@ -222,10 +222,10 @@ export class Metrics {
     const refused = this.#gauge('bands_data_refused', 'Whether a new file of data was refused: 1, or 0.')
     const readAll = withTimeLimit(() => {
       const state = data()
-      return Promise.all([state.version(), state.newestDay(), state.waiting()])
+      return Promise.all([state.version(), state.newestDay(), state.waitingFields()])
     })
     this.#collectors.push(async () => {
-      refused.set(data().refused() === null ? 0 : 1)
+      refused.set(data().refusedFile() === null ? 0 : 1)
       try {
         const [version, day, waiting] = await readAll()
         if (version !== lastVersion) versionSince.set(Date.now() / 1000)

@@ -55,7 +55,7 @@ export function readBars(search: string, ticker: string): Question {
   const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
   return {
     credits: barsCost(0),
-    // Without a stamp: that covers only events, and a bar may change without these.
+    // No stamp, which is a hash of events: a bar may change without these.
     ...keyAndDefaults(questionKey(BARS_PATH, query)),
     async answer(service, tier) {
       const page = await service.barsPage(tier, query)
@@ -68,7 +68,7 @@ export function readBars(search: string, ticker: string): Question {
   }
 }
 
-/** Parses a search. It is heavy, because it reads every ticker. */
+/** Parses a search. It is heavy, because it reads every ticker. Each limit and offset is a question of its own. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
   return {
@@ -90,6 +90,7 @@ function readSearch(search: string): Question {
 
 /** Parses a question for all fields. Its answer is the same for every caller, and free. */
 function readSchema(search: string): Question {
+  // Refuses any parameter.
   readParams({}, parametersOf(search))
   return {
     credits: 0,

@@ -45,7 +45,7 @@ export interface ServedData {
   /** The day of the newest bar; null if there is none. */
   newestDay(): Promise<Day | null>
   /** The fields that wait for an import; null if none does. */
-  waiting(): Promise<WaitingFields | null>
+  waitingFields(): Promise<WaitingFields | null>
   /** Throws when the data cannot be read. */
   check(): Promise<void>
   close(): Promise<void>
@@ -57,7 +57,7 @@ export interface Service extends ServedData {
   readonly scansAtOnce: number
   accounts: Accounts
   /** The new file of data that the server refused to use; null if there is none. */
-  refused(): RefusedFile | null
+  refusedFile(): RefusedFile | null
 }
 
 /** Why the server refused a new file of data; without its path, because everyone may see this. */
@@ -146,10 +146,12 @@ export function readOversold(search: string): Question {
     credits: OVERSOLD_COST,
     key: questionKey(OVERSOLD_PATH, query),
     fullKey: questionKey(OVERSOLD_PATH, fullQuery),
+    // No stamp, because a scan depends on every ticker.
     stamp: async () => null,
     isHeavy: true,
     async answer(service, tier, signal) {
       const body = await service.oversold(tier, fullQuery, signal)
+      // Only an empty page is parsed, for its note.
       if (!body.startsWith(EMPTY_PAGE_START)) return { body, note: null }
       const day = query.date ?? (await service.today())
       return { body, note: emptyScanNote(query, JSON.parse(body), formatDay(day)) }

@@ -100,7 +100,10 @@ export class Queue {
     this.#maxWaiting = maxWaiting
   }
 
-  /** Adds a job to the end of an account's line, unless it has begun. Throws Unavailable if the queue is full. */
+  /**
+   * Adds a job to the end of an account's line, unless it has begun. A full queue refuses the last job of a longer line
+   * instead, or throws Unavailable if there is none. A job that already waits for another account needs no room.
+   */
   join(account: number, job: AnyJob): void {
     const line = this.#lines.get(account) ?? new Set()
     if (job.hasBegun || line.has(job)) return

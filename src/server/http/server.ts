@@ -271,8 +271,8 @@ function openRoutes(
 /** The body of `/readyz`. Throws if data cannot be read, or charges cannot be written. */
 async function readinessPage(service: Service): Promise<object> {
   await Promise.all([service.check(), service.accounts.check()])
-  const waiting = await service.waiting()
-  const refused = service.refused()
+  const waiting = await service.waitingFields()
+  const refused = service.refusedFile()
   const page: Record<string, unknown> = { status: 'ready', data: await service.snapshot() }
   if (waiting !== null) page.waiting = { ...waiting, seconds: secondsWaited(waiting) }
   if (refused !== null) page.refused = refused

@@ -15,6 +15,7 @@ export function readSummary(search: string, ticker: string): Question {
   return summary.stats ? statsQuestion(summary.query) : eventsQuestion(SUMMARY_PATH, summary.query)
 }
 
+/** The question for the state of a ticker on one day, or on several; the page of several has `snapshots`. */
 function snapshotQuestion(query: SnapshotQuery): Question {
   return {
     credits: SUMMARY_COST,
@@ -37,6 +38,7 @@ function statsQuestion(query: EventsQuery): Question {
   const question = eventsQuestion(`${SUMMARY_PATH} stats`, query)
   return {
     ...question,
+    // No stamp, which is a hash of events: returns change with bars.
     stamp: async () => null,
     async answer(service, tier) {
       const bands = service.bands(tier)

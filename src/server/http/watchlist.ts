@@ -109,13 +109,14 @@ async function changesPage(service: Service, tier: Tier, query: ListQuery): Prom
   }
 }
 
-/** The state of each field of the tickers now. */
+/** The present state of each field that the caller's tier may see and that has data. @param tickers at least one */
 async function currentStates(
   bands: ReturnType<Service['bands']>,
   tickers: readonly string[],
   timeframe: Timeframe,
 ): Promise<FieldState[]> {
   const { now } = await import('../../research/tally/now.js')
+  // The tier decides the fields, so any ticker will do.
   const { fields, omitted } = await fieldsFor(bands, undefined, { ticker: tickers[0], timeframe })
   const skip = await bands.missing?.()
   const { states } = await now(bands, { tickers, fields, omitted, timeframe, skip })

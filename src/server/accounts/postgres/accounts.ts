@@ -224,6 +224,7 @@ export class PostgresAccounts implements Accounts {
 
   async changeWatchList(account: number, change: WatchChange): Promise<string[]> {
     const { add, remove, maxTickers } = change
+    // The tables identify an account by its name.
     const [name] = await this.#accountNames([account])
     try {
       const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'

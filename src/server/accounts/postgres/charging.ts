@@ -13,8 +13,8 @@ import {
 import { type Database, keepPrepared } from './connection.js'
 
 /**
- * Writes a batch of charges in one call; returns the result of each, in order. Throws StorageError if two charges have
- * the same request number.
+ * Writes a batch of charges in one call; returns the result of each, in order. The database gets them as runs: charges of
+ * one account and hour. Throws StorageError if two charges have the same request number.
  * @param names the stored name of the account of each charge
  * @param wasSent whether the batch was sent before, with unknown result
  */
@@ -108,7 +108,7 @@ function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** The arguments of the charging function, in its order; see chargeFunctionSql. A run and its lines are numbered from 1. */
+/** The arguments of the charging function in the order of its parameters. A run and its lines are numbered from 1. */
 function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSent: boolean): unknown[] {
   const runCounts = new Map<string, number>()
   const lastUses = new Map<string, { account: string; key: string; minute: number }>()
@@ -127,26 +127,26 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSe
       .filter(({ charge }) => charge.idempotency !== null),
   )
   return [
-    batchId(charges[0]!.requestId),
-    wasSent,
-    Math.max(...charges.map(({ at }) => at)),
-    runs.map(({ account }) => account),
-    runs.map(run => run.charges.map(([, charge]) => ledgerLine(charge)).join('\n')),
-    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)),
-    runs.map(run => run.charges.length),
-    runs.map(({ hour }) => hour),
-    runs.map(({ limits }) => limits.day),
-    runs.map(({ limits }) => limits.hour),
-    runs.map(({ account }) => runCounts.get(account) === 1),
-    namedCharges.map(({ run }) => run),
-    namedCharges.map(({ line }) => line),
-    namedCharges.map(({ charge }) => charge.idempotency),
-    namedCharges.map(({ charge }) => charge.question),
-    namedCharges.map(({ charge }) => charge.answer),
-    namedCharges.map(({ charge }) => charge.at),
-    keyUses.map(({ account }) => account),
-    keyUses.map(({ key }) => key),
-    keyUses.map(({ minute }) => minute),
+    batchId(charges[0]!.requestId), // batch
+    wasSent, // again
+    Math.max(...charges.map(({ at }) => at)), // latest
+    runs.map(({ account }) => account), // accounts
+    runs.map(run => run.charges.map(([, charge]) => ledgerLine(charge)).join('\n')), // lines
+    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)), // costs
+    runs.map(run => run.charges.length), // counts
+    runs.map(({ hour }) => hour), // hours
+    runs.map(({ limits }) => limits.day), // day_limits
+    runs.map(({ limits }) => limits.hour), // hour_limits
+    runs.map(({ account }) => runCounts.get(account) === 1), // alone: the only run of its account
+    namedCharges.map(({ run }) => run), // n_run
+    namedCharges.map(({ line }) => line), // n_line
+    namedCharges.map(({ charge }) => charge.idempotency), // n_name
+    namedCharges.map(({ charge }) => charge.question), // n_question
+    namedCharges.map(({ charge }) => charge.answer), // n_answer
+    namedCharges.map(({ charge }) => charge.at), // n_at
+    keyUses.map(({ account }) => account), // k_account
+    keyUses.map(({ key }) => key), // k_key
+    keyUses.map(({ minute }) => minute), // k_minute
   ]
 }
 

@@ -62,6 +62,8 @@ export async function insertRows(
   const arrays = types.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
   const source = `unnest(${arrays}) AS l(${columns})`
   const sql = `INSERT INTO bands_accounts.${table} (${columns}) SELECT * FROM ${source}`
+  // The ledger is stored in batches: a row has all charges of one account and hour.
   await query(table === 'ledger' ? insertBatchesSql(source) : sql, columnValues)
+  // Each account needs the row that a charge locks.
   if (table === 'accounts') await query('INSERT INTO bands_accounts.books SELECT unnest($1::text[])', [columnValues[0]])
 }

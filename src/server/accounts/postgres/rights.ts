@@ -27,6 +27,7 @@ export type Rights = Readonly<Record<keyof typeof KINDS, RightHolders>>
 export async function readRights({ query }: Queries): Promise<Rights> {
   const rightHolders = async ({ right, allSql, examplesSql }: Kind): Promise<RightHolders> => {
     const objects = await query<{ oid: number }>(allSql)
+    // A role with rights to these examples gets the same rights to new objects.
     const roles = await query<{ role: string }>(
       `SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS role
        FROM (${examplesSql}) AS e, aclexplode(acl) WHERE privilege_type = $1 AND grantee <> owner`,
@@ -61,6 +62,7 @@ export async function actAsOwner({ query }: Queries, table: string): Promise<voi
 }
 
 interface Kind {
+  /** SELECT or EXECUTE. */
   right: string
   /** SQL: all of this kind in the schema, with name and number. */
   allSql: string

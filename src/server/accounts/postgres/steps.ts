@@ -102,7 +102,10 @@ async function runMissingSteps({ query }: Queries, location: string, kind: Schem
   await grantRightsToNew({ query }, rightsBefore)
 }
 
-/** The state of the tables: the last step taken, and the fewest steps that a build must know; null without tables. */
+/**
+ * The state of the tables: the last step taken, and the fewest steps that a build must know; null without tables. Steps
+ * that a build need not know are rows of `expanded` instead of `steps`.
+ */
 export async function readSchemaState({ query }: Queries, { schema }: SchemaKind): Promise<SchemaState | null> {
   const tables = await query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename IN ('steps', 'expanded')",

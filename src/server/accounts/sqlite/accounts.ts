@@ -206,7 +206,7 @@ class SqliteAccounts implements Accounts {
       hashWrittenRows(db, HASHED_TABLES)
       return workResult
     })
-    this.#ownChanges += 1
+    this.#ownChanges += 1 // changes `version()`
     return result
   }
 
@@ -265,10 +265,10 @@ class SqliteAccounts implements Accounts {
     return this.#retryWhileBusy(db => {
       const result = this.#tryTransaction(() => {
         const workResult = work(db)
-        hashWrittenRows(db, HASHED_TABLES)
+        hashWrittenRows(db, HASHED_TABLES) // so that later damage shows
         return workResult
       })
-      this.#ownChanges += 1
+      this.#ownChanges += 1 // changes `version()`
       return result
     })
   }
@@ -285,6 +285,7 @@ function changeWatchList(db: Session, account: number, change: WatchChange): str
   const tickers = applyWatchChange(before, change)
   if (tickers.length > change.maxTickers) throw watchListTooLongError(change)
   for (const ticker of before) if (!tickers.includes(ticker)) db.run(UNWATCH, account, ticker)
+  // The second `account` finds the end of its list.
   for (const ticker of tickers) if (!before.includes(ticker)) db.run(INTO_WATCHED, account, account, ticker)
   return tickers
 }
@@ -307,7 +308,6 @@ function existingAccount(db: Session, name: string): AccountRow {
   throw missingError('account', name, selectNames(db, 'SELECT name FROM accounts'))
 }
 
-/** The row of a key. Throws NotFound. */
 function existingKey(db: Session, identity: string): KeyRow {
   const row = db.get<KeyRow>(KEY_BY_IDENTITY, identity)
   if (row !== undefined) return row
@@ -492,7 +492,7 @@ function insertRows(db: Session, table: AccountTable, rows: readonly (readonly C
     values[columns.indexOf('account')] = '(SELECT id FROM accounts WHERE folded = ?)'
   if (HASHED_TABLES.some(hashed => hashed === table)) {
     columns.push('row_hash')
-    values.push(JUST_WRITTEN)
+    values.push(JUST_WRITTEN) // until hashWrittenRows ends the transaction
   }
   const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})`
   for (const row of rows) db.run(sql, ...row)

@@ -41,7 +41,7 @@ export function chargeAll(
   const written = charges.filter((_, i) => results[i]!.outcome === 'charged')
   counters.write(new Set(written.map(({ account }) => account)))
   const newMinutes = markKeysUsed(db, written, lastUsedMinutes)
-  deleteExpiredNames(db, written)
+  deleteExpiredRequestNames(db, written)
   return { results, newMinutes }
 }
 
@@ -167,7 +167,7 @@ function markKeysUsed(
 const SET_LAST_USED = 'UPDATE keys SET last_used = ? WHERE identity = ? AND coalesce(last_used, 0) < ?'
 
 /** Deletes at least two expired request names per charge, if there are any: more than were added, and never very many. */
-function deleteExpiredNames(db: Session, charges: readonly Charge[]): void {
+function deleteExpiredRequestNames(db: Session, charges: readonly Charge[]): void {
   const expiredAt = Math.max(...charges.map(({ at }) => at)) - REPEAT_MS
   for (let i = 0; i < charges.length; i += 8) {
     const deleted = db.run(DELETE_16_EXPIRED_NAMES, expiredAt)
