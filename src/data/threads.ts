@@ -102,10 +102,7 @@ export class Threads<Task, Result> {
   #taskCount = 0
   #isClosed = false
 
-  /**
-   * @param data the first message to each thread
-   * @param size the largest number of threads
-   */
+  /** @param data the first message to each thread @param size the largest number of threads */
   constructor(job: Job, data: unknown, size: number, program = programOfJobs()) {
     this.#start = { job, data }
     this.#size = size

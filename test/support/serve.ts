@@ -98,8 +98,8 @@ export async function serve(
   const { log } = running
   const following = follows
     ? opened.follow(running.takeOver, {
-        taken: data => log.add('info', { message: 'taken', data }),
-        refused: why => log.add('error', { error: why }),
+        logTakeOver: data => log.add('info', { message: 'taken', data }),
+        logRefusal: why => log.add('error', { error: why }),
       })
     : null
   const account: Served['account'] = async (name, tier) => {

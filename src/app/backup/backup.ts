@@ -197,7 +197,6 @@ function refuseDuringRestore(files: Files): void {
   if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
-/** The name of a file in the folder of a backup. */
 function backupFileName(kind: FileKind): string {
   return kind === 'data' ? 'bands.db' : `bands.${kind}.db`
 }

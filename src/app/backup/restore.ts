@@ -92,6 +92,7 @@ export async function restore(
       isCommitted = true
     })
   } catch (cause) {
+    // FileLost: all files have their names, but another program has replaced one since.
     if (isCommitted) throw cause instanceof FileLost ? cause : unfinishedError(from, files, cause)
     for (const move of moves) removeDatabase(move.from)
     if (cause instanceof BandsError) throw cause

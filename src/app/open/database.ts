@@ -161,6 +161,7 @@ export function sourcesOfStore(
   { now, fields, threads, cluster, derived }: Omit<StoreView, 'tier' | 'asOf' | 'withCache'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
+  // For errors of `local` about tickers that have pages only, and its day if there are no bars.
   const otherData = {
     newestDay: () => pages.newestDay(),
     tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
@@ -189,7 +190,7 @@ export interface WholeStatus extends Status {
   pulled: PulledTicker[]
 }
 
-/** The state of some tickers. @param tickers default all */
+/** The state of some tickers; `pulled` has those with events of a server only. @param tickers default all */
 export async function readStatus(
   { local, bands }: Pick<Opened, 'local' | 'bands'>,
   tickers?: readonly string[],
@@ -221,8 +222,9 @@ export function refuseUnfinishedRestore(path: string): void {
 }
 
 /**
- * Opens the trial log next to the user's database, and makes it if missing. Returns null for the sample, which has no
- * log. Throws StorageError if it cannot be written, NotFound for a named database that is missing.
+ * Opens the log of all combinations and strategies tried on the user's database (trials), and makes it if missing.
+ * Returns null for the sample, which has no log. Throws StorageError if it cannot be written, NotFound for a named
+ * database that is missing.
  * @param opened the database of the choice, if it is open
  */
 export async function openTrials(

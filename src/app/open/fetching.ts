@@ -15,7 +15,6 @@ import type { GetHooks } from '../remote/get.js'
 import type { DatabaseChoice } from './paths.js'
 import { openImporter } from './writing.js'
 
-/** How a vendor is asked. */
 export interface VendorChoice {
   env?: Readonly<Record<string, string | undefined>>
   /** The key (default: BANDS_NAME_KEY of the environment); `id:secret` for a vendor that wants two parts. */
@@ -38,12 +37,15 @@ export function vendorOrigin({ base }: Provider): string {
   return addressOf(base).origin
 }
 
-/** A vendor, ready to be asked. Throws Unauthorized where it needs a key and there is none. */
-export function openVendor(provider: Provider, { env = process.env, ...options }: VendorChoice = {}): Vendor {
+/** A vendor, ready to be asked. Throws Unauthorized if it needs a key and there is none, except for a mere plan. */
+export function openVendor(
+  provider: Provider,
+  { env = process.env, lent: testHooks, ...options }: VendorChoice = {},
+): Vendor {
   const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
   if (options.isPlanned !== true) refuseMalformedKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
-  const hooks = { random: Math.random, now: Date.now, sleep, ...options.lent }
+  const hooks = { random: Math.random, now: Date.now, sleep, ...testHooks }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
   // The file with the times of calls, which all runs share.
   const calls = join(stateFolder(env), `calls-${new URL(provider.base).host.replace(':', '-')}`)
@@ -160,6 +162,7 @@ export async function tickersByVendor(
   tickers: readonly string[] | null,
 ): Promise<Map<string, string[]>> {
   const all = await importer.tickers()
+  // A ticker's bars and facts may be of different vendors. Without any ticker there may be no store.
   const withFacts = new Set(all.length === 0 ? [] : await importer.store.factTickers())
   const groups = new Map<string, string[]>()
   for (const ticker of tickers ?? all) {

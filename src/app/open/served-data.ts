@@ -45,6 +45,7 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
   const threads = new Threads<ScanTask, string>('scan', scanData, scansAtOnce)
   // Pulled events are left out: the server that they were pulled from charges for them.
   const openBands = (tier: Tier): Local => new Local(cached, tier, asOf, { clock, now: dayClock(now) })
+  // Like stamp and waiting fields, the same for every tier.
   const today = (): Promise<Day> => openBands('pro').today()
   return {
     fileNumbers: numbers,

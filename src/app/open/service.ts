@@ -21,9 +21,9 @@ export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
 
 /**
  * Opens a database for questions, and the accounts of its users, which are made if missing. Throws as openLocal and
- * openAccounts do.
- *
- * @param clock the present day (default: the day of the newest bar, or `asOf`)
+ * openAccounts do. `follow` takes over each file that replaces this one: it calls `serve` with its data.
+ * @param clock the day that ranges count back from (default: the day of the newest bar, or `asOf`)
+ * @param now the present time; bars after tomorrow do not count
  */
 export async function openService({
   asOf = null,
@@ -60,7 +60,7 @@ export async function openService({
         first,
         path,
         view,
-        onRefusal: file => {
+        showRefusal: file => {
           refused = file
         },
         serve: data => serve(serviceOf(data)),

@@ -9,14 +9,13 @@ import { removeStaleCompanions } from '../../data/store/sqlite/replaced.js'
 import { Damaged } from '../../data/store/store.js'
 import type { RefusedFile } from '../../server/http/question.js'
 import { refuseUnfinishedRestore } from './database.js'
-
 import { type OpenData, openData, type ViewOptions } from './served-data.js'
 
 /** Called with the result of checking a new file. */
 export interface Reports {
-  taken(snapshot: string): void
+  logTakeOver(snapshot: string): void
   /** @param why for the log of the server: it may name paths */
-  refused(why: string): void
+  logRefusal(why: string): void
 }
 
 interface Following extends Reports {
@@ -26,7 +25,7 @@ interface Following extends Reports {
   /** Answers from these data from now on; settles when the last answer from the ones before has left. */
   serve(next: OpenData): Promise<void>
   /** Gets the refusal of the present file; null: there is none. */
-  onRefusal(refused: RefusedFile | null): void
+  showRefusal(refused: RefusedFile | null): void
 }
 
 /** Milliseconds between two checks of the name of the file. */
@@ -40,10 +39,10 @@ export class TakeOver {
   readonly #options: Following
   #data: OpenData
   /** Identifies the refused file and its contents, which is not checked again; empty without one. */
-  #refused = ''
+  #refusedIdentity = ''
   #lastCheck: Promise<void> = Promise.resolve()
   /** The new file while it is checked. */
-  #candidate: OpenData | null = null
+  #checkedFile: OpenData | null = null
   #draining: Promise<void> = Promise.resolve()
   readonly #end = new AbortController()
 
@@ -56,15 +55,15 @@ export class TakeOver {
 
   /** Checks the file now, also one that was refused before. */
   checkNow(): Promise<void> {
-    this.#refused = ''
+    this.#refusedIdentity = ''
     return this.#enqueueCheck()
   }
 
-  /** Ends the checks, and closes the data. */
+  /** Ends the checks, and closes the data once all answers from replaced files have left. */
   async close(): Promise<void> {
     this.#end.abort()
-    // Its check may take minutes.
-    await this.#candidate?.close()
+    // Ends the check of a new file, which would take minutes.
+    await this.#checkedFile?.close()
     await this.#lastCheck
     await this.#draining
     await this.#data.close()
@@ -87,16 +86,16 @@ export class TakeOver {
 
   /** Takes over the file that now has the name, if it is a new one. Reports a refusal; never throws. */
   async #checkFile(): Promise<void> {
-    const { onRefusal, refused, path } = this.#options
+    const { showRefusal: onRefusal, logRefusal: refused, path } = this.#options
     const file = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
     if (file === undefined) return
     if (isSameFile(file, this.#data.fileNumbers)) {
-      this.#refused = ''
+      this.#refusedIdentity = ''
       return onRefusal(null)
     }
     const identity = [file.dev, file.ino, file.size, file.mtimeMs].join(' ')
-    if (identity === this.#refused) return
+    if (identity === this.#refusedIdentity) return
     try {
       refuseUnfinishedRestore(path)
       await this.#replaceData(await this.#openAndVerify(file))
@@ -105,7 +104,7 @@ export class TakeOver {
       // A restore or a writer ends soon; or the next file is there already.
       if (error instanceof Busy || !isSameFile(fileNumbers(path), file)) return
       const { message } = error as Error
-      this.#refused = identity
+      this.#refusedIdentity = identity
       onRefusal({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
       refused(message)
     }
@@ -116,7 +115,7 @@ export class TakeOver {
     const { path, view } = this.#options
     removeStaleCompanions(path, this.#data.companions)
     const next = openData(openSqlite(path, { readonly: true }), view)
-    this.#candidate = next
+    this.#checkedFile = next
     try {
       if (!isSameFile(file, next.fileNumbers)) throw new Busy(`${path} was replaced again`)
       next.start()
@@ -133,7 +132,7 @@ export class TakeOver {
       await next.close()
       throw error
     } finally {
-      this.#candidate = null
+      this.#checkedFile = null
     }
   }
 
@@ -142,9 +141,9 @@ export class TakeOver {
     const oldData = this.#data
     const snapshot = await next.snapshot()
     this.#data = next
-    this.#options.onRefusal(null)
+    this.#options.showRefusal(null)
     const drained = this.#options.serve(next).then(() => oldData.close())
     this.#draining = Promise.all([this.#draining, drained]).then(() => {})
-    this.#options.taken(snapshot)
+    this.#options.logTakeOver(snapshot)
   }
 }

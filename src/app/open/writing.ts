@@ -52,6 +52,7 @@ export async function openPuller({
   ])
   return withWritableStore({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
+    // A new file gets its name, with the writer lock taken.
     await store.publish()
     // A file of an older version was migrated on the way.
     if ((await store.definitions()) === UNDERIVED) await importer.rebuild()

@@ -125,7 +125,6 @@ function rowRanges(
 /**
  * The period in force on the last bar, for each field.
  * @param eventsEnd for each field the row after its last event
- * @param days the day of each final bar
  * @param rangeStart days of entry up to this one are left out
  */
 function presentBands(

@@ -101,6 +101,7 @@ export class Cache {
     entitle(query, this.tier, this.fieldSet)
     const { ticker, timeframe, field, context: other, when, lag } = query
     const view = await this.view(ticker, timeframe, field, lag)
+    // A context is a field and no condition, so it has no lag.
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
     const condition = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
     return this.#findInView(view, query, await this.today(), { context, when: condition })
@@ -189,7 +190,7 @@ export class Cache {
     return viewOf(recorded, timeframe, this.field(field).bands, bars)
   }
 
-  /** One field of one ticker with all its bars, regardless of the day. */
+  /** One field of one ticker with all its bars, regardless of the day. @param lag as in DerivedQuery, for conditions */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#refuseOtherDefinitions()
     const recorded = this.isRecorded(field)
@@ -222,7 +223,6 @@ export class Cache {
     return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
   }
 
-  /** Whether the store has records of a field. */
   protected isRecorded(name: string): boolean {
     return isRecorded(this.field(name))
   }
@@ -350,6 +350,7 @@ export class Pending {
   #files: PartlyLoadedFile[]
   #since: string | null
 
+  /** @param keys what `keys` returned: `ticker T`, `sector S`, `file JSON` and `since TIME` (default: nothing waits) */
   constructor(keys: readonly string[] = []) {
     const namesOfKind = (kind: string): Set<string> =>
       new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))

@@ -11,7 +11,6 @@ import { firstItem } from '../../core/source.js'
 import { recordBytes, sharedBytes } from '../store/cached-store.js'
 import type { Recorded, RecordedSeries, SeriesQuery, Store } from '../store/store.js'
 
-/** A store with the definitions of its fields. */
 interface FieldSource {
   readonly store: Store
   field(name: string): AnyField
@@ -28,7 +27,8 @@ export interface DerivedQuery extends SeriesQuery {
 /**
  * Series that include records of derived fields. They are computed on demand from the bars and from the records of the
  * fields that they name, in the same read. No value uses later bars, so they can be cut at an as-of day like stored
- * records. Throws NotFound if a ticker that a condition names has no bars, and Busy if an import replaces bars during the read.
+ * records. Conditions read the tickers that they name `lag` bars earlier. Throws NotFound if such a ticker has no bars,
+ * and Busy if an import replaces bars during the read.
  * @returns a series for each ticker of the query, in its order; null for an unknown ticker
  */
 export async function* derivedSeries(cache: FieldSource, query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
@@ -133,7 +133,6 @@ export class DerivedCache {
   }
 }
 
-/** The series of some tickers with the recorded fields that a need names. */
 function seriesForNeed(cache: FieldSource, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
   return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
 }
@@ -241,8 +240,8 @@ export async function subjectColumns(
   const data = new Map(named ?? (await readNamedTickers(cache, needs)))
   for (const [key, need] of needs) if (need.ticker === QUERIED) data.set(key, await readSeriesData(cache, ticker, need))
   const derivation = new Derivation(cache, data)
-  const column = ({ ticker, timeframe: subjectTimeframe, field }: Subject) =>
-    derivation.column(ticker, subjectTimeframe ?? timeframe, field)
+  const column = (subject: Subject): Column =>
+    derivation.column(subject.ticker ?? QUERIED, subject.timeframe ?? timeframe, subject.field)
   return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
 }
 

@@ -30,7 +30,6 @@ export function failedCheck(name: string, detail: string, remedy: Words): Check 
   return { name, outcome: 'fail', detail, remedy }
 }
 
-/** The first line of a thrown value's message. */
 export function firstLineOf(thrown: unknown): string {
   return (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!
 }
@@ -67,12 +66,14 @@ export async function doctor({
   terminal = [],
 }: DoctorFacts): Promise<Diagnosis> {
   const sqlite = sqliteCheck()
-  const stored = sqlite.outcome === 'fail' ? [] : databaseChecks(database)
+  const fileChecks = sqlite.outcome === 'fail' ? [] : databaseChecks(database)
+  // The last day that can have a bar: somewhere it is tomorrow already.
+  const lastDay = today + 1
   const checks = [
     nodeCheck(node, abi),
     sqlite,
-    ...stored,
-    ...(stored.length === 0 ? [] : await barsChecks(database, today + 1, stored)),
+    ...fileChecks,
+    ...(fileChecks.length === 0 ? [] : await barsChecks(database, lastDay, fileChecks)),
     ...extraChecks,
     ...terminal.map(({ name, detail }) => okCheck(name, detail)),
   ]
@@ -134,10 +135,7 @@ export function databaseChecks(path: string): Check[] {
   }
 }
 
-/**
- * Checks the stored bars for oddities; none if the database cannot be read, which other checks report.
- * @param databaseResults the checks of the file
- */
+/** Checks the stored bars for oddities; none if the database cannot be read, which other checks report. */
 async function barsChecks(path: string, lastDay: Day, databaseResults: readonly Check[]): Promise<Check[]> {
   if (!databaseResults.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
   const store = openSqlite(path, { readonly: true })

@@ -14,7 +14,7 @@ import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '
 import { entitle, PLANS, planOf } from '../../core/tiers.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { datedOrigins, firstImport, type SourceFile } from './known.js'
+import { datedOrigins, earliestImportKey, type SourceFile } from './known.js'
 import { eventsUpTo, historicEvents, missingFactsReason, periodAt, periodBefore, type View } from './view.js'
 
 export interface ExplainQuery {
@@ -112,13 +112,13 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   }
 }
 
-/** The import that brought the bar of a day. @param days the dates of all daily bars */
+/** The import that brought a day's bar; `begun` is the earliest of several. @param days the dates of all daily bars */
 function sourceOfBar(day: Day, entry: TickerEntry, days: Int32Array) {
   const { source, importedAt, begun, first, last, bars } = datedOrigins(entry, days).findLast(
     origin => origin.first <= day,
   )!
   const range = { first: formatDay(first), last: formatDay(last) }
-  const importKeys = { source, imported_at: importedAt, ...firstImport(begun) }
+  const importKeys = { source, imported_at: importedAt, ...earliestImportKey(begun) }
   return { ...importKeys, source_bars: { ...range, bars, of: days.length } }
 }
 

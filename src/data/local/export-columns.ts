@@ -62,7 +62,7 @@ export async function* exportGroups(
 /** About how long a ticker with five years of bars takes, in milliseconds, with all fields. */
 const MS_PER_TICKER = 5
 
-/** All row groups of some tickers. */
+/** The rows of some tickers as Parquet row groups: of one year each if `byYear`; none if no row passes the filter. */
 export async function tableGroups(
   cache: Cache,
   { table, filter, byYear }: GroupedTable,
@@ -89,7 +89,6 @@ export async function tableGroups(
   return groups.finish()
 }
 
-/** Builds row groups: for all rows together, or for each year. */
 class GroupBuilder {
   readonly #columns: readonly ParquetColumn[]
   readonly #byYear: boolean
@@ -200,16 +199,17 @@ function addEvents(
   const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
   const start = group.addNulls(to - from)
   const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
-  fillSame(group, start, { ticker, field, timeframe, [EVENT_COLUMNS.texts[0]]: `${flipsLookback}${unit}` })
+  fillSame(group, start, { ticker, field, timeframe, flips_lookback: `${flipsLookback}${unit}` })
   group.column('date').values.set(columns.days.subarray(from, to), start)
   const [entered, left, stability] = EVENT_COLUMNS.bands.map(name => group.column(name))
   fillCoded(entered!, start, { words: bands, codes: columns.entered, rows })
   fillCoded(left!, start, { words: bands, codes: columns.left, rows })
   fillCoded(stability!, start, { words: STABILITIES, codes: columns.stability, rows })
-  copyRows(group.column(EVENT_COLUMNS.counts[0]).values, start, columns.flips, rows)
+  copyRows(group.column('flips_recent_at_entry').values, start, columns.flips, rows)
   const lasted = group.column(duration).values
   for (let i = from; i < to; i++)
     lasted[start + i - from] = columns.lasted[i] === NOT_ENDED ? NULL_INTEGER : columns.lasted[i]!
+  // `columns` has a row for each listed event, `figures` one for each bar.
   const bars = indexes.subarray(from, to).map(i => view.record!.bars[i]!)
   for (const [w, name] of windowNames(timeframe).entries()) {
     const { performances, unrounded } = figures[w]!

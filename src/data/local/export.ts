@@ -78,10 +78,7 @@ export interface ExportData {
   rows: { between: string } | { table: ExportTable; byYear: boolean }
 }
 
-/**
- * The events as JSON, in blocks of many rows, never empty; large exports use threads.
- * @param separator separator of two rows
- */
+/** The events as JSON, in blocks of many rows, never empty; large exports use threads. */
 export async function* exportEventBlocks(
   cache: Cache,
   filter: ExportFilter,
@@ -280,7 +277,10 @@ interface BandsByBar {
   codes: Uint8Array
 }
 
-/** The series of an export, each with the bars that a filter lets through. */
+/**
+ * The series of an export, each with the bars that a filter lets through. On those, the condition `when` is true; it
+ * looks at named tickers `lag` bars earlier. Ruled fields (the user's own) are read, others computed from the bars.
+ */
 export async function* filteredSeries(cache: Cache, filter: ExportFilter): AsyncGenerator<ExportedColumns> {
   const { fields, bands: wantedBands, when, lag } = await readExportFilter(cache, filter, 'series')
   const sectors = new Sectors(cache.store)
@@ -337,10 +337,7 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
   ]
 }
 
-/**
- * Columns of exported series, in the order of their rows.
- * @param fields the available fields
- */
+/** Columns of exported series, in the order of their rows. @param fields the available fields */
 export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<ExportedSeriesBar>[] {
   const figureOf = (row: ExportedSeriesBar, name: string) => row[name]
   const bands = chosenFields(filter, fields).map(field => field.name)
@@ -358,7 +355,6 @@ export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
   ...columnsOfKind('number', BAR_FIGURES, (bar: ExportedBar, name) => bar[name]),
 ]
 
-/** The tables that are exported row by row. */
 export const EXPORT_TABLES = ['events', 'series', 'bars'] as const
 export type ExportTable = (typeof EXPORT_TABLES)[number]
 
@@ -375,10 +371,7 @@ export function exportTable(cache: Cache, table: ExportTable, filter: ExportFilt
   return { rows: table === 'series' ? exportSeries(cache, filter) : exportBars(cache, filter), columns }
 }
 
-/**
- * The columns of a table, which read only rows of this table.
- * @param fields the available fields
- */
+/** The columns of a table, which read only rows of this table. @param fields the available fields */
 export function tableColumns(table: ExportTable, filter: ExportFilter, fields: FieldSet): readonly Column<object>[] {
   if (table === 'events') return eventColumns(filter) as Column<object>[]
   return (table === 'series' ? seriesColumns(filter, fields) : BAR_COLUMNS) as readonly Column<object>[]

@@ -50,7 +50,8 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
 }
 
 /**
- * Facts known by the cache's as-of day, of all kinds or of one. Throws NotFound for a ticker without bars and facts.
+ * Facts known by the cache's as-of day, of all kinds or of one. `counted`: whether fields use its facts, which those of
+ * crypto and funds are not. Throws NotFound for a ticker without bars and facts.
  */
 export async function knownFacts(
   cache: Cache,
@@ -173,7 +174,8 @@ interface ReportFile {
 }
 
 /**
- * The number, from 1, of the file that a report's figures go into. Different figures of one session go into the next file.
+ * The number, from 1, of the file that a report's figures go into. One file must not contain different figures of one
+ * report and session (before or after trading), so the later ones go into the next file.
  * @param filesByReport the last file of each report; changed here
  */
 function fileNumber(

@@ -10,7 +10,6 @@ import {
   type ImportStamp,
   type IndexedOrigin,
   originsOf,
-  type SeriesSummary,
   type Store,
   type TickerEntry,
   type TickerSummary,
@@ -28,7 +27,6 @@ export interface BarsAsOf {
   origins: readonly DatedOrigin[]
 }
 
-/** An origin with the days of its first and last bar. */
 export interface DatedOrigin extends IndexedOrigin {
   first: Day
   last: Day
@@ -49,17 +47,16 @@ export async function tickersAsOf(store: Store, today: Day): Promise<{ entry: Ti
   return tickers
 }
 
-/** A ticker's data on a day from its summary, when all daily bars were known. Its last week may not be final yet. */
+/** A ticker's data on a day not before its last bar, from its summary. So only its last week may not be final yet. */
 function barsFromSummary({ entry, marks, originDays, daily, weekly }: TickerSummary, today: Day): BarsAsOf {
-  const countFinal = ({ bars, final, events, eventsOnLast }: SeriesSummary): { bars: number; events: number } =>
-    final <= today ? { bars, events } : { bars: bars - 1, events: events - eventsOnLast }
-  const days = countFinal(daily)
-  const weeks = countFinal(weekly)
+  const isLastWeekFinal = weekly.final <= today
+  const weeks = isLastWeekFinal ? weekly.bars : weekly.bars - 1
+  const weeklyEvents = isLastWeekFinal ? weekly.events : weekly.events - weekly.eventsOnLast
   const origins = originsOf(entry).map((origin, i) => {
     const [first, last] = originDays[i]!
     return { ...origin, first, last }
   })
-  return { bars: days.bars, weeks: weeks.bars, events: days.events + weeks.events, marks, origins }
+  return { bars: daily.bars, weeks, events: daily.events + weeklyEvents, marks, origins }
 }
 
 /**
@@ -108,7 +105,7 @@ export function sourceFile({ source, format, importedAt }: ImportStamp): SourceF
 }
 
 /** An object with the key `begun`, which shows the earliest of several imports; empty if there was one import. */
-export function firstImport(begun: ImportStamp | undefined): { begun?: SourceFile } {
+export function earliestImportKey(begun: ImportStamp | undefined): { begun?: SourceFile } {
   return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 
@@ -155,7 +152,10 @@ export function storedOddities(
   return ODDITY_KINDS.flatMap(kind => oddities.filter(oddity => oddity.kind === kind))
 }
 
-/** The oddities of one ticker. @param medianLast the median of the last bars of all tickers */
+/**
+ * The oddities of one ticker: price jumps that the user accepted, bars that open or close outside their high and low.
+ * Also a last bar far from the median one. @param medianLast the median of the last bars of all tickers
+ */
 function* tickerOddities(ticker: string, { origins, marks }: BarsAsOf, medianLast: Day, isDelisted: boolean) {
   for (const { first, jump } of origins)
     if (jump !== undefined) yield makeOddity('accepted_jump', ticker, first, { factor: jump })

@@ -65,10 +65,10 @@ export class Local extends Cache implements Source, PricedSource {
     return new Local(this.store, this.tier, this.asOf, { ...this.options, fields })
   }
 
+  /** The newest events up to the limit, newest first. Aftermath, stability and flips only if the tier has them. */
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, indexes, plan } = await this.find(query)
     const newestIndexes = indexes.slice(-query.limit).reverse()
-    // The specification has no unrounded figures.
     const outcomes = plan.aftermath ? performancesAfter(view, newestIndexes) : null
     const events = eventsOf({ ...eventColumnsOf(view, newestIndexes, plan.aftermath), contexts: null, outcomes })
     return eventsPage(query, events, indexes.length, plan.range)
@@ -197,8 +197,8 @@ export class Local extends Cache implements Source, PricedSource {
 }
 
 /**
- * Found events as a history. If the plan (what the tier permits) includes it, they have aftermath, stability and flips.
- * @param outcomes whether to add later returns @param withBase whether to add a baseline
+ * Found events as a history; with stability and flips if the tier's plan has aftermath.
+ * @param outcomes whether to add later returns, if the tier has them @param withBase whether to add a baseline
  */
 function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, indexes, context, today, plan, rangeStart } = foundEvents

@@ -318,6 +318,8 @@ function writePage(out: Bytes, type: number, values: number, encoding: number): 
 }
 
 const MAGIC = Buffer.from('PAR1')
+const FORMAT_VERSION = 1
+const OPTIONAL = 1
 const PHYSICAL_TYPES = { text: 6, date: 1, integer: 1, number: 5 } as const
 const CONVERTED_TYPES = { text: 0, date: 6, integer: null, number: null } as const
 const SNAPPY = 1
@@ -353,19 +355,19 @@ export class ParquetFile {
     return next
   }
 
-  /** The footer of the file: schema, row groups, and where each column lies. Numbers of fields are Parquet's. */
+  /** The footer: Parquet's FileMetaData, with its field numbers as first arguments. OPTIONAL columns may have nulls. */
   #footer(): Uint8Array {
     const out = new Bytes(1 << 14)
     const meta = new Thrift(out)
     const columns = this.#columns
-    meta.writeInteger(1, 1)
+    meta.writeInteger(1, FORMAT_VERSION)
     meta.writeStructs(2, [null, ...columns], column => {
       if (column === null) {
         meta.writeText(4, 'root')
         return meta.writeInteger(5, columns.length)
       }
       meta.writeInteger(1, PHYSICAL_TYPES[column.kind])
-      meta.writeInteger(3, 1)
+      meta.writeInteger(3, OPTIONAL)
       meta.writeText(4, column.name)
       const converted = CONVERTED_TYPES[column.kind]
       if (converted !== null) meta.writeInteger(6, converted)

@@ -19,10 +19,10 @@ import { lastBand } from './view.js'
 
 /**
  * The tickers that meet all filters on a day, with some columns of each: `GET /v1/search`. A ticker is judged on its
- * last bar that is final on the day. As in a scan, that bar is at most seven days older; other tickers are not counted.
- * A band is the one in force. A missing value meets no filter. Class, sector and market capitalisation are the present
- * ones. Throws as checkSearch does, Busy for a named field that waits for an import, and the signal's reason after an
- * abort.
+ * last bar that is final on the day. As in a scan, that bar is at most seven days older; `total_scanned` has no other
+ * tickers. A band is the one in force. A missing value meets no filter. Class, sector and market capitalisation are the
+ * present ones. A column that waits for an import is `omitted`; if the query names it, Busy is thrown. Throws as
+ * checkSearch does, and the signal's reason after an abort.
  */
 export async function search(
   local: Local,
@@ -170,12 +170,12 @@ class Rows {
     return true
   }
 
-  /** The value of a column in a row; null if it has none. Bands that are missing in the row are read. */
+  /** The value of a column in a row; null if it has none, as fundamentals of a coin. Reads bands missing in the row. */
   async value(row: Row, { name, field }: SearchColumn): Promise<Value> {
     const { listed, last, bands } = row
     if (field !== null) {
       if (!bands.has(field)) await this.#readBands(row)
-      return (await this.#hasBand(listed, field)) ? bands.get(field)! : null
+      return (await this.#canHaveBand(listed, field)) ? bands.get(field)! : null
     }
     if (isPrice(name)) return this.#price(row, name)
     const columns: Record<string, () => Value | Promise<Value>> = {
@@ -190,7 +190,7 @@ class Rows {
   }
 
   /** Whether a ticker can have a band of a field: coins and funds have no fundamentals. */
-  async #hasBand(listed: ListedTicker, field: string): Promise<boolean> {
+  async #canHaveBand(listed: ListedTicker, field: string): Promise<boolean> {
     if (this.#local.field(field).needs === 'bars') return true
     const assetClass = await assetClassOf(listed, this.#local.store, this.#options.day)
     return assetClass !== 'crypto' && assetClass !== 'etf'

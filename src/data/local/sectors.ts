@@ -17,7 +17,6 @@ export interface Company {
   facts: Facts | null
 }
 
-/** A company that has such facts. */
 type CompanyWithFacts = Company & { facts: Facts }
 
 /** Reads the sectors of a store, now or as of a day. It caches its reads, so use it for one run only. */
@@ -100,6 +99,7 @@ export function companyAsOf(
   const barsUpToDay = barsAt(timeframe, firstBars(daily, countUpTo(daily.days, day)), entry.assetClass)
   const series = firstBars(barsUpToDay, barsKnownBy(barsUpToDay, day))
   if (facts === null) return { series, facts }
+  // Later bars show for which later splits these prices are adjusted already.
   return { series, facts: factsKnownOn(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }
 

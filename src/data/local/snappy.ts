@@ -56,14 +56,14 @@ function readWord(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 }
 
-/** Writes the bytes of the input from `from` up to `to` as they are. @returns the new end of the output */
+/** Writes a tag with the length, and the input from `from` up to `to` as it is. @returns the new end of the output */
 function writeLiteral(input: Uint8Array, from: number, to: number, out: Uint8Array, start: number): number {
   let at = start
   const lengthMinusOne = to - from - 1
   if (lengthMinusOne < 0) return at
   if (lengthMinusOne < 60) out[at++] = lengthMinusOne << 2
   else {
-    // The number of bytes that `last` needs.
+    // The number of bytes that `lengthMinusOne` needs.
     const size = (39 - Math.clz32(lengthMinusOne)) >> 3
     out[at++] = (59 + size) << 2
     for (let i = 0; i < size; i++) out[at++] = lengthMinusOne >>> (8 * i)

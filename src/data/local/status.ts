@@ -6,7 +6,7 @@ import { type Cache, Pending } from './cache.js'
 import {
   type BarsAsOf,
   type DatedOrigin,
-  firstImport,
+  earliestImportKey,
   type SourceFile,
   type StoredOddity,
   sourceFile,
@@ -144,5 +144,5 @@ function tickerStatus(
 }
 
 function sourceRange({ bars, first, last, begun, ...origin }: DatedOrigin): SourceRange {
-  return { ...sourceFile(origin), ...firstImport(begun), bars, first: formatDay(first), last: formatDay(last) }
+  return { ...sourceFile(origin), ...earliestImportKey(begun), bars, first: formatDay(first), last: formatDay(last) }
 }

@@ -19,9 +19,9 @@ import { assetClassOf, marketCapTierOf, sectorOf } from './scan-states.js'
 import { periodAt, type View } from './view.js'
 
 /**
- * The state of a ticker on one day, or on each bar of several. It has prices, and each field's band in force, as `bands
- * now` has it. A bar has the bands that were known when it was final. Throws NotFound, Busy and InvalidParameter for a
- * day after today or before every tier's range. Throws TierRestricted for a field or a day of a higher tier.
+ * The state of a ticker on one day, or on each bar of several: prices, and each field's band in force. Plans with
+ * aftermath have its stability, too (meta). A bar has the bands known when it was final. Throws NotFound, Busy,
+ * InvalidParameter for a day after today or before every tier's range, TierRestricted for one above the tier.
  */
 export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query
@@ -69,7 +69,7 @@ function wantsMetaOf(field: string, places: readonly string[] | undefined): bool
   return places?.includes(placeOf(field) + META) ?? false
 }
 
-/** Class, sector and size of a ticker, as they are known now. Throws NotFound. */
+/** A ticker's sector and size as known now, and its class, which may depend on facts of the day. Throws NotFound. */
 async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, day: Day): Promise<Identity> {
   const entry = await local.entry(ticker)
   const security = (await local.store.securities()).get(ticker) ?? null
@@ -84,7 +84,10 @@ async function identityOf(local: Local, { ticker, timeframe }: SnapshotQuery, da
   }
 }
 
-/** The chosen fields that can be read: no field that waits for an import, and no fundamentals for coins and funds. */
+/**
+ * The chosen fields that can be read: no fundamentals for coins and funds. `omitted` has those that wait for an import,
+ * which only fundamentals do.
+ */
 async function readableFields(
   local: Local,
   wantedFields: readonly string[],
@@ -148,7 +151,7 @@ function setAtPlace(snapshot: Snapshot, place: string, value: unknown): void {
   section[parts.at(-1)!] = value
 }
 
-/** The stability of the band in force on bar `t`, by the rule for an entry; null without a band. */
+/** The stability of the band in force on bar `t`; null without a band. */
 function metaAt(view: View, t: number): BandMeta | null {
   const period = periodAt(view, t)
   if (period === null) return null

@@ -42,7 +42,6 @@ type RecordedParts = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View,
 
 /**
  * A field's record as of a day.
- * @param bands the vocabulary of the field
  * @param bars the number of bars that were final on the day: a finished week counts, even if the ticker stopped within
  * it
  */
@@ -148,7 +147,6 @@ export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcome
   return outcomesAfterBars(view, bars)
 }
 
-/** The outcomes after some bars in each window. */
 export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcomes[] {
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
@@ -215,6 +213,7 @@ export function performanceCounts({ timeframe, outcomes }: View, w: number, barI
   const counts = PERFORMANCES.map(() => 0)
   const ranks = outcomes!.ranks[w]!
   for (let i = 0; i < barIndexes.length; i++) {
+    // Among the earlier returns over the window; negative if they are too few.
     const rank = ranks[barIndexes[i]!]!
     if (rank >= 0) counts[performanceIndex(rank, barIndexes[i]!, window)]!++
   }

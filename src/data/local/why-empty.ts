@@ -53,10 +53,13 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
   band: string
 }
 
-/** Why no event matches although the query's dates have bars: band, dates, condition or context. */
+/**
+ * Why no event matches although the query's dates have bars: band, dates, condition or context.
+ * @param parts with the tier's `range` (null: no limit), and the `band` in force at the end
+ */
 async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
-  // The same query with fewer and fewer filters.
+  // The same query with fewer and fewer filters. NO_EXTRA_VIEWS leaves out condition and context.
   const { after: _after, before: _before, context: other, ...withoutDates } = query
   const eventsInRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
   if (eventsInRange.length === 0) {
@@ -98,6 +101,7 @@ function dayNearestTo(days: readonly Day[], from: Day, to: Day): Day {
 /** The input that keeps a ticker from having a band of a field: too few bars, or no volumes. null: another cause. */
 async function missingInput(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
   const field = cache.field(name)
+  // A ruled field (condition or the user's own) has no input but other fields.
   if (isRuled(field)) return null
   const panel = await cache.panel(ticker, timeframe, [field])
   if (bars <= field.warmUp(panel)) return 'bars'

@@ -19,7 +19,7 @@ const DEFAULT_MAX_BYTES = 256 * 1024 * 1024
 
 /**
  * A store that caches, decoded, the last queried series up to a number of bytes, while they are unchanged. Other common
- * queries stay cached until something is written. Only for reading: the cache does not notice writes through it.
+ * queries stay cached until another connection writes. Only for reading: the cache does not notice its own writes.
  */
 export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
   const recorded = cachedSeriesReads(store, maxBytes)
@@ -29,7 +29,7 @@ export function cachedStore(store: Store, maxBytes = DEFAULT_MAX_BYTES): Store {
   const securities = cachedLastResult(store, () => store.securities())
   const snapshot = cachedLastResult(store, () => store.snapshot())
   const has = cachedPageChecks(store.pages)
-  const readVersion = oncePerQuestion(() => store.version())
+  const readVersion = cachedBriefly(() => store.version())
   return withOverrides<Store>(store, {
     recorded: (...query) => recorded(readVersion, ...query),
     newestDay: upTo => newestDay(readVersion, upTo),
@@ -58,7 +58,7 @@ type ReadVersion = () => Promise<string>
  * Returns a function that reads the version at most once in VERSION_LIFE_MS. A question needs it several times within
  * microseconds, and reading it costs more than searching. No commit is as fast.
  */
-function oncePerQuestion(readVersion: ReadVersion): ReadVersion {
+function cachedBriefly(readVersion: ReadVersion): ReadVersion {
   let lastRead = { version: '', at: Number.NEGATIVE_INFINITY }
   return async () => {
     if (performance.now() - lastRead.at < VERSION_LIFE_MS) return lastRead.version

@@ -75,7 +75,6 @@ export function verifySheet(store: StoreLocation, row: Hashed<SheetRow>): SheetR
 
 /**
  * The rows of a ticker's facts, except some kinds. Throws Damaged if a row is missing or changed.
- * @param rows the stored rows of all kinds
  * @param listed the kinds that were written of the ticker, by the table `listed`
  */
 export function verifySheets(
@@ -136,9 +135,7 @@ export function* growingBatches(tickers: readonly string[]): Generator<readonly 
     yield tickers.slice(from, from + size)
 }
 
-/**
- * The date of the newest bar up to a day; null if there is none. The bars of tickers with later ones are read.
- */
+/** The date of the newest bar up to a day; null if there is none. The bars of tickers with later ones are read. */
 export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
   let newest = Number.NEGATIVE_INFINITY
   for (const { ticker, last } of await store.tickers()) {
@@ -152,13 +149,12 @@ export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Da
 }
 
 /**
- * Rows of one series, read at one moment. They are checked only when used, so each damage is reported where it
- * matters.
+ * Rows of one series, read at one moment. They are checked only when used, so each damage is reported where it matters.
  */
 export interface RawSeries extends SeriesName {
   entry: Hashed<EntryRow> | undefined
-  /** Whether the list has bars of the ticker; checked only if `entry` is missing. */
-  isListed: boolean
+  /** Whether the ticker is listed as having bars, but its row is missing. */
+  isLost: boolean
   series: Hashed<SeriesRow> | undefined
   /** Chunks of the needed parts, each part in order. */
   chunks: readonly PartRow[]
@@ -178,7 +174,7 @@ export function decodeSeries(
   unsettled: readonly string[],
 ): RecordedSeries | null {
   const { ticker, timeframe } = raw
-  if (raw.entry === undefined && raw.isListed) throw damageError(store, missingItemDamage(ticker, 'bars'))
+  if (raw.isLost) throw damageError(store, missingItemDamage(ticker, 'bars'))
   if (raw.entry === undefined) return null
   const entry = entryOf(verifyEntry(store, raw.entry))
   const series = verifySeriesRow(store, raw, raw.series)
@@ -206,7 +202,6 @@ export function recordedOf(series: RecordedSeries | null, field: string): Record
 
 /**
  * The events of some fields of a series. Throws Damaged if their numbers differ from the heads.
- * @param heads the wanted fields
  * @param readChunks reads the chunks of events; not called without wanted fields
  */
 function decodeFields(
@@ -222,7 +217,6 @@ function decodeFields(
 
 /**
  * The events of a series by field. Throws Damaged for a missing or changed chunk.
- * @param series the row of the series
  * @param readRows reads the rows of its chunks of events
  * @param isWanted selects fields (default: all)
  */
@@ -239,9 +233,8 @@ export function decodeRecords(
 }
 
 /**
- * The stored end of a series: its heads and hashes, and its last chunks of events and outcomes. Throws Damaged for a
- * missing or changed row.
- * @param storedRow the row of the series
+ * The stored end of a series: the heads of its fields (initial band, number of events) and the hashes of its chunks.
+ * Also its last chunks of events, from number `first` on, and of outcomes. Throws Damaged for a missing or changed row.
  * @param rows its last chunks of events and outcomes
  * @param bars per timeframe, `since`: the first bar that may change; `from`: the first bar whose events are needed
  */
@@ -253,16 +246,16 @@ export function packedEndOf(
   { since, from }: { since: BarBySeries; from: BarBySeries },
 ): PackedEnd {
   const series = verifySeriesRow(store, name, storedRow)
-  const hashes = decodeChunkHashes(series)
-  const first = fullChunksBefore(from[name.timeframe])
+  const decodedHashes = decodeChunkHashes(series)
+  const firstEvents = fullChunksBefore(from[name.timeframe])
   const firstOutcomes = fullChunksBefore(since[name.timeframe])
   const chunksFrom = (part: Part, firstChunk: number): Buffer[] => {
     const rowsOfPart = rows.filter(row => row.part === part && row.chunk >= firstChunk)
-    const count = Math.max(0, (hashes[part] ?? '').length / CHECKSUM_LENGTH - firstChunk)
+    const count = Math.max(0, (decodedHashes[part] ?? '').length / CHECKSUM_LENGTH - firstChunk)
     if (rowsOfPart.length !== count)
       throw damageError(store, chunkDamage(name, part, rowsOfPart.length > count ? 'changed' : 'missing'))
     return rowsOfPart.map((row, i) =>
-      verifyChunk(store, name, part, row, { hashes: hashes[part]!, chunk: firstChunk + i }),
+      verifyChunk(store, name, part, row, { hashes: decodedHashes[part]!, chunk: firstChunk + i }),
     )
   }
   const { bars, fields, chunks } = series
@@ -270,8 +263,8 @@ export function packedEndOf(
     bars,
     fields,
     hashes: chunks,
-    first,
-    events: chunksFrom('events', first),
+    first: firstEvents,
+    events: chunksFrom('events', firstEvents),
     outcomes: chunksFrom('outcomes', firstOutcomes),
   }
 }

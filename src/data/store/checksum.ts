@@ -12,7 +12,7 @@ import { WASM } from './checksum.wasm.js'
 export const CHECKSUM_LENGTH = 32
 
 /** The first character, which no hexadecimal digest has. */
-const MARK = 'x'
+const CHECKSUM_PREFIX = 'x'
 
 /** Two hashes make up a checksum, because 64 bits are few for a whole market over many years. */
 const SEEDS = [0n, 1n] as const
@@ -22,12 +22,12 @@ const BLOCK_BYTES = 65_536
 
 /** Whether a stored hash is a checksum of this file; otherwise it is a digest that an older version wrote. */
 export function isChecksum(stored: string): boolean {
-  return stored.startsWith(MARK)
+  return stored.startsWith(CHECKSUM_PREFIX)
 }
 
 /**
- * The checksum of some parts. Each part is preceded by its length, so that different parts make different bytes. Each
- * block of bytes is hashed with the hash of the block before it as its seed.
+ * The checksum of some parts; its first digit is replaced by the prefix. Each part is preceded by its length, so that
+ * different parts make different bytes. Each block of bytes is hashed with the hash of the block before it as its seed.
  */
 export function checksum(parts: Iterable<Buffer | string>): string {
   const { block, xxh64 } = hasher()
@@ -53,7 +53,7 @@ export function checksum(parts: Iterable<Buffer | string>): string {
     }
   }
   const digits = hashes.map(seed => BigInt.asUintN(64, xxh64(filled, seed)).toString(16).padStart(16, '0'))
-  return MARK + digits.join('').slice(MARK.length)
+  return CHECKSUM_PREFIX + digits.join('').slice(CHECKSUM_PREFIX.length)
 }
 
 /** The SHA-256 digest of some parts, each preceded by its length: its first digits. */

@@ -52,18 +52,13 @@ function chunkBounds(bars: number, firstChunk: number): [from: number, to: numbe
   return ends.slice(firstChunk).map((end, i) => [ends[firstChunk + i - 1] ?? 0, end])
 }
 
-/**
- * Cuts columns into the chunks from number `first` on.
- * @param bars the number of all bars
- * @param firstBar the bar with which the columns begin
- */
+/** Cuts columns into the chunks from number `first` on. @param firstBar the bar with which the columns begin */
 function cutIntoChunks(columns: readonly Column[], bars: number, firstChunk: number, firstBar = 0): Buffer[] {
   return chunkBounds(bars, firstChunk).map(([from, to]) =>
     Buffer.concat(columns.map(column => bytesOf(column.subarray(from - firstBar, to - firstBar)))),
   )
 }
 
-/** The number of bars in some chunks. */
 function countBars(chunks: readonly Buffer[], bytesPerBar: number): number {
   return chunks.reduce((sum, { length }) => sum + length, 0) / bytesPerBar
 }
@@ -446,6 +441,7 @@ class EventDecoder {
         bands: bands.subarray(from, to),
         flips: flips.subarray(from, to),
         stability: stability.subarray(from, to),
+        // The columns have room for all events of a field; events of earlier chunks left theirs empty.
         earlier: first[f + 1]! - to,
       })
     }

@@ -13,7 +13,6 @@ import type { Damage, Part, SeriesSummary, SheetRow, TickerEntry, TickerSummary 
  * 3. A list names every ticker and its data, so missing data are noticed.
  */
 
-/** The columns of a ticker's row. */
 export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'>, ChunkList {
   first: string
   last: string
@@ -57,12 +56,12 @@ export function entryOf(row: EntryRow): TickerEntry {
   return entry
 }
 
-/** The checksum of a ticker's row. @param entry has no `chunks` up to schema 6 @param stored as in `rowChecksum` */
-export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>, stored?: string): string {
+/** The checksum of a ticker's row; a digest if `storedHash` is one. @param entry has no `chunks` up to schema 6 */
+export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>, storedHash?: string): string {
   const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
   return rowChecksum(
     { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks },
-    stored,
+    storedHash,
   )
 }
 
@@ -100,7 +99,6 @@ function contentParts(content: RowContent): (string | Buffer)[] {
   return parts
 }
 
-/** A ticker and one of its timeframes. */
 export interface SeriesName {
   ticker: string
   timeframe: Timeframe
@@ -132,15 +130,15 @@ export function encodeChunkHashes(parts: readonly PartHashes[], others: Partial<
   return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
-/** The checksum of a chunk. @param chunk its number @param columns its bytes @param stored as in `rowChecksum` */
+/** The checksum of a chunk; a digest if `storedHash` is one. @param chunk its number @param columns its bytes */
 export function chunkHash(
   { ticker, timeframe }: SeriesName,
   part: Part,
   chunk: number,
   columns: Buffer,
-  stored?: string,
+  storedHash?: string,
 ): string {
-  return partsHash([`${timeframe} ${part} ${chunk} ${ticker}`, columns], stored)
+  return partsHash([`${timeframe} ${part} ${chunk} ${ticker}`, columns], storedHash)
 }
 
 export interface SeriesRow extends ChunkList {
@@ -170,15 +168,15 @@ export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): Ser
   return { bars, final: parseDay(final)!, events, eventsOnLast }
 }
 
-/** The checksum of a series' row. @param stored as in `rowChecksum` */
-export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, stored?: string): string {
+/** The checksum of a series' row; a digest if `storedHash` is one. */
+export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow, storedHash?: string): string {
   const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
-  return rowChecksum({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, stored)
+  return rowChecksum({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks }, storedHash)
 }
 
 type Marks = Pick<TickerSummary, 'marks' | 'originDays'>
 
-/** Marks (gaps, and days outside their range) of a daily series as JSON, with the days of each file as `stretches`. */
+/** JSON of a daily series' gaps, days that open or close outside high and low, and days of each file (`stretches`). */
 export function encodeMarks({ marks: { gaps, outside }, originDays }: Marks): string {
   const formatDays = (days: readonly Day[]): string[] => days.map(formatDay)
   return JSON.stringify({
@@ -204,9 +202,9 @@ interface MarksText {
   stretches: [string, string][]
 }
 
-/** The checksum of a row of facts. @param stored as in `rowChecksum` */
-export function sheetHash({ ticker, kind, records, sheet }: SheetRow, stored?: string): string {
-  return rowChecksum({ ticker, kind, records, sheet }, stored)
+/** The checksum of a row of facts; a digest if `storedHash` is one. */
+export function sheetHash({ ticker, kind, records, sheet }: SheetRow, storedHash?: string): string {
+  return rowChecksum({ ticker, kind, records, sheet }, storedHash)
 }
 
 /**
@@ -218,7 +216,6 @@ export function presentRowsSql(schema = ''): string {
     UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM ${schema}pulled`
 }
 
-/** A ticker and one kind of its data. */
 export interface ListedItem {
   ticker: string
   what: string

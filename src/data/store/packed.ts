@@ -63,7 +63,10 @@ interface StoredBefore {
 
 const NOTHING_STORED: StoredBefore = { since: 0, end: null }
 
-/** The chunks of a ticker's bars that have to be written. @param stored the stored data that stay; undefined: none */
+/**
+ * The chunks of a ticker's bars that have to be written. @param series all its bars
+ * @param stored data, whose bars from `since` on may differ from those of `series`; undefined: none
+ */
 function packBars(ticker: string, series: Series, stored: PackedTail | undefined): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
   const bars = series.days.length
@@ -80,10 +83,7 @@ function packBars(ticker: string, series: Series, stored: PackedTail | undefined
 
 /**
  * The number of a part's stored chunks that stay: they end before the first changed bar, and end there with the new bars,
- * too.
- * @param bars the number of bars of the new series
- * @param since the first changed bar
- * @param storedBars the number of stored bars
+ * too. @param bars the number of bars of the new series @param since the first changed bar
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
 function countUnchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
@@ -105,7 +105,10 @@ function marksJson(entry: TickerEntry, series: Series): string {
   return encodeMarks({ marks: marksOf(series), originDays })
 }
 
-/** The row of a series without its hashes, and the chunks that have to be written. @param marks null for a weekly one */
+/**
+ * The row of a series without its hashes, and the chunks that have to be written: not those before bar `since`.
+ * @param marks JSON of its gaps and of its bars that open or close outside high and low; null for a weekly series
+ */
 function packSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord | SeriesTail,
@@ -120,6 +123,7 @@ function packSeries(
   const firstCalendar = firstNewChunk('calendar')
   const firstOutcomes = firstNewChunk('outcomes')
   const firstEvents = firstNewChunk('events')
+  // The stored outcomes begin with the chunk of bar `since`.
   const stored =
     storedEnd === null
       ? undefined

@@ -15,7 +15,6 @@ import type { Damage } from './store.js'
 
 /** Pages of a series as one row, in any database. */
 
-/** The columns of a series without its pages. */
 const PULLED_ENTRY_COLUMNS = [
   'ticker',
   'timeframe',
@@ -30,7 +29,6 @@ const PULLED_ENTRY_COLUMNS = [
 ] as const
 export const PULLED_COLUMNS = [...PULLED_ENTRY_COLUMNS, 'known', 'hash', 'pages'] as const
 
-/** A database that stores pages. */
 interface PulledDatabase {
   /** The SQL schema of its tables with a dot, such as `bands.`; '' if they need none. */
   schema: string
@@ -39,7 +37,10 @@ interface PulledDatabase {
   rows<Row>(sql: string, ...values: string[]): Promise<Row[]>
 }
 
-/** The reading methods of a page store, with the same SQL for every database. */
+/**
+ * The reading methods of a store of pages (answers of other servers), with the same SQL for every database. The table
+ * `pulled` has the pages, `listed` which series must be in it. `run` is the unfinished pull.
+ */
 export function pageReader({ schema, location, rows }: PulledDatabase): Omit<PageStore, 'put' | 'setRun'> {
   return {
     async has(ticker) {
@@ -88,7 +89,7 @@ export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | '
 
 /**
  * The row of a series with its hash. Its dates and totals are those of the newest page. `kept` has the pages that answer,
- * `coming` those of an unfinished pull.
+ * `coming` those of an unfinished pull. Its state is `partial` without the first, `mixed` if they may miss events.
  */
 export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
   const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
@@ -105,6 +106,7 @@ export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow
     events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
     known: knownDate({ as_of, pulled_at }),
     hash: '',
+    // An import at the top would load zlib for every command.
     pages: process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify({ kept, coming })),
   }
   row.hash = pulledHash(row)

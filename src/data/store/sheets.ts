@@ -14,7 +14,6 @@ import type { SheetRow, TickerSheet } from './store.js'
 
 // Facts of a ticker as stored: one text per kind.
 
-/** The row of one kind of a ticker's facts, with its hash. */
 export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRow> {
   const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
   return { ...row, hash: sheetHash(row) }

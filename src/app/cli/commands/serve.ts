@@ -162,8 +162,9 @@ async function serveUntilSignal(
 /** Watches the file of data. Each new one is taken over or refused, and that is logged. */
 function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer) {
   return opened.follow(takeOver, {
-    taken: data => log.add('info', { message: 'took over a new file of data', data }),
-    refused: why => log.add('error', { error: `the new file of data is not taken over, the old one answers: ${why}` }),
+    logTakeOver: data => log.add('info', { message: 'took over a new file of data', data }),
+    logRefusal: why =>
+      log.add('error', { error: `the new file of data is not taken over, the old one answers: ${why}` }),
   })
 }
 

@@ -55,7 +55,7 @@ export function putAbout(db: Writer): void {
 }
 
 /** The damage of a changed table. @param schema the schema of the file: older ones have no such table */
-export function aboutDamages(db: Reader, schema: number): Damage[] {
+export function aboutTableDamages(db: Reader, schema: number): Damage[] {
   if (schema < SINCE_SCHEMA || isUnchanged(db)) return []
   return [{ ticker: '', what: 'the table about was changed', mend: remedy('rebuild') }]
 }

@@ -25,7 +25,7 @@ import {
   errorMessage,
   removeDatabase,
   schemaOf,
-  takeMissingSteps,
+  upgradeSchema,
   withFile,
 } from './migrations.js'
 
@@ -57,7 +57,8 @@ export function openForWriting(
   if (!existsSync(path)) createDatabase(path, kind)
   try {
     removeLeftovers(path)
-    const check = writtenFileCheck(path)
+    // By the end the name may lead to another file than the one that was opened.
+    const refuseIfReplaced = writtenFileCheck(path)
     return closeOnFailure(refuseForeignDatabase(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
       // better-sqlite3 syncs a WAL only at checkpoints by default: a power cut would lose committed data.
@@ -65,9 +66,9 @@ export function openForWriting(
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
       const isCurrent = schemaOf(db) === kind.migrations.length
-      const copy = isCurrent ? null : runUpgrade(db, () => takeMissingSteps(db, path, kind, connect))
+      const copy = isCurrent ? null : runUpgrade(db, () => upgradeSchema(db, path, kind, connect))
       if (copy !== null) notice(copyNotice(path, copy))
-      check()
+      refuseIfReplaced()
     })
   } catch (cause) {
     if (!(cause instanceof StorageError)) refuseUnlessSqlite(path)
@@ -110,7 +111,7 @@ export function createPartial(
   // Created here and not by SQLite, so that no other user can ever read it; its -wal gets the same mode.
   closeSync(openSync(partial, 'wx', kind.mode))
   return closeOnFailure(connect(partial, {}), db => {
-    takeMissingSteps(db, partial, kind, connect)
+    upgradeSchema(db, partial, kind, connect)
     finish(db)
   })
 }
@@ -231,7 +232,6 @@ export class Session {
   #transaction: ((work: () => unknown) => unknown) | null = null
 
   /**
-   * @param location the path for messages
    * @param kind gives the words on how to repair a damaged file
    * @param file the name that the file has now, if it is a temporary one
    */
@@ -406,10 +406,7 @@ function openConnection(path: string | Buffer, options: Options): Connection {
 const requireModule = createRequire(import.meta.url)
 let database: typeof Database | undefined
 
-/**
- * better-sqlite3: the build's copy, which has its compiled modules next to it, or else the package.
- * @internal
- */
+/** better-sqlite3: the build's copy, which has its compiled modules next to it, or else the package. @internal */
 export function sqliteDriver(): typeof Database {
   database ??= requireModule(builtPath('better-sqlite3/lib/index.js') ?? 'better-sqlite3') as typeof Database
   return database

@@ -33,10 +33,11 @@ interface SqliteOptions {
 /**
  * The store as one SQLite file. Throws StorageError if it cannot be opened, has no tables or is too old. Throws Busy if
  * its schema needs an upgrade while another process is writing.
+ * @param isPublishedLater a missing file is made under a temporary name, and gets its own at `publish`
  */
 export function openSqlite(path: string, { readonly, notice, isPublishedLater = false }: SqliteOptions): Store {
-  const created = isPublishedLater && !existsSync(path) ? createStore(path) : null
-  if (created !== null) return created
+  const newStore = isPublishedLater && !existsSync(path) ? createStore(path) : null
+  if (newStore !== null) return newStore
   const db = readonly
     ? openForReading(path, DATA)
     : openForWriting(path, DATA, notice, (db, steps) => withWriterLock(path, db, steps))

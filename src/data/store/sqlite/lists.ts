@@ -268,7 +268,6 @@ function changedMarks(
   return { marks, redundant }
 }
 
-/** The schema from which on fields have marks of their own. */
 const SCHEMA_WITH_FIELD_MARKS = 2
 
 const SCHEMA_WITH_HASHES = 3
@@ -299,7 +298,10 @@ const renameTickerSql = (table: Table): string =>
   `UPDATE ${table} SET ticker = ?, ${markWrittenSql(table)} WHERE ticker = ?`
 const DELETE_FIELD_MARK = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
-/** SQL that finds rows that belong to no list. @param schema the schema of the file: older ones have fewer tables */
+/**
+ * SQL that finds lists that cannot be, and marks of missing lists. A mark is the day up to which the changes of some
+ * lists were reported; it has their names, joined by commas. @param schema of the file: older ones have fewer tables
+ */
 export function strayRowsSql(schema: number): string {
   const tables = MARK_TABLES.slice(0, schema < SCHEMA_WITH_FIELD_MARKS ? 1 : 2)
   // Fewer lists than a mark has names: one of its lists is gone.

@@ -89,6 +89,7 @@ export function metaDamages(db: Session): Damage[] {
   const rows = db.all<MetaRow>(SELECT_ROWS)
   const writer = db.get<WriterRow>('SELECT pid, host, started FROM writer')
   const mark = rows.find(({ key }) => key === 'writer')?.value
+  // The row does not have the boot (an id of the machine's last start), so it is taken from the mark.
   const isWriterSound = writer === undefined || mark === writerMark(writer, bootIn(mark))
   const damages = damagesIn(rows)
   if (!isWriterSound)

@@ -54,7 +54,7 @@ type Connect = (path: string, options: Database.Options) => Connection
  * Takes the missing steps of a schema, all or none. Before a step that repacks tables the file is copied. Throws
  * StorageError if that fails. @returns the path of the copy; null if none was needed
  */
-export function takeMissingSteps(
+export function upgradeSchema(
   db: Connection,
   path: string,
   { migrations }: DatabaseKind,
@@ -83,7 +83,6 @@ export function takeMissingSteps(
     .immediate()
 }
 
-/** The message about a copy. */
 export function copyNotice(path: string, copy: string): string {
   return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
 }
@@ -142,7 +141,6 @@ function refuseWithoutRoom(db: Connection, path: string, copy: string): void {
     throw copyError(db, path, copy, new Error(`${formatMegabytes(bavail * bsize)} are free`))
 }
 
-/** The error for a copy that cannot be made. */
 function copyError(db: Connection, path: string, copy: string, cause: unknown): StorageError {
   const needed = `the copy needs ${formatMegabytes(databaseBytes(db))} in ${dirname(path)}`
   return new StorageError(

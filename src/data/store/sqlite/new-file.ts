@@ -23,6 +23,7 @@ export class NewFile {
   readonly #kind: DatabaseKind
   #db: Connection
 
+  /** Makes the file under its temporary name. `publish` syncs it, so until then nothing needs to wait for the disk. */
   constructor(path: string, kind: DatabaseKind) {
     this.#path = path
     this.#kind = kind

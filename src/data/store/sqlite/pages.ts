@@ -7,7 +7,10 @@ import type { Connection } from './migrations.js'
 
 const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 
-/** The pages of servers in an open database. */
+/**
+ * The store of pages (answers of other servers) in an open database. `put` replaces the pages of a series, and deletes
+ * those of its ticker from another server.
+ */
 export function sqlitePageStore(db: Session, meta: Meta): PageStore {
   const rows = async <Row>(sql: string, ...values: string[]): Promise<Row[]> =>
     db.all<Row>(sql, Object.fromEntries(values.map((value, i) => [i + 1, value])))
@@ -19,7 +22,7 @@ export function sqlitePageStore(db: Session, meta: Meta): PageStore {
         const otherServer = db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
         if (otherServer !== undefined) removePulled(db, ticker)
         db.run(INTO_PULLED, ...pulledValues(pulledRowOf(series)))
-        addToList(db, ticker, listedName(series))
+        addToListed(db, ticker, listedName(series))
       })
     },
     run: async () => meta.pullRun(),
@@ -27,8 +30,8 @@ export function sqlitePageStore(db: Session, meta: Meta): PageStore {
   }
 }
 
-/** Notes in the list of written data that a ticker has an item. */
-export function addToList(db: Session, ticker: string, what: string): void {
+/** Notes in `listed`, which names everything that must be stored, that a ticker has an item. */
+export function addToListed(db: Session, ticker: string, what: string): void {
   db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
 }
 
@@ -38,7 +41,6 @@ export function removePulled(db: Session, ticker: string): void {
   db.run("DELETE FROM listed WHERE ticker = ? AND what LIKE 'pulled %'", ticker)
 }
 
-/** The values of a row in the order of PULLED_COLUMNS. */
 function pulledValues(row: PulledRow): (string | number | Buffer | null)[] {
   return PULLED_COLUMNS.map(column => row[column])
 }
@@ -47,7 +49,6 @@ const WHERE_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 
 /** A row of `pulled` in schema 3: all events of a series together. */
 interface OldRow extends SeriesKey, PulledSource {
-  /** As that of a series (pages.ts). `partial`: its first pull is not finished. */
   state: PulledEntry['state']
   query_range: string
   total_occurrences: number
@@ -60,6 +61,7 @@ interface OldRow extends SeriesKey, PulledSource {
 /** Pages of a pull that was stopped, in that table; JSON. */
 interface UnfinishedPull extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_range' | 'total_occurrences' | 'etag'> {
   events: BandEvent[]
+  /** The events are of two pulls, and some between them may be missing. */
   mixed: boolean
 }
 
@@ -77,7 +79,7 @@ export function convertOldPulled(db: Connection): void {
   }
 }
 
-/** The pages of a series from a row of schema 3. */
+/** The pages of a series from a row of schema 3. If it is `partial`, no pull has finished, and no page can answer. */
 function pagesOfOldRow(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }
@@ -87,11 +89,10 @@ function pagesOfOldRow(row: OldRow): StoredPages {
   return { ...key, url, kept, coming }
 }
 
-/** The most events in the newest page. */
 const NEWEST_PAGE_EVENTS = 100
 
 /** The events of a pull as pages: the newest, which has the server's ETag, and one with all older events. */
-function pagesOf(key: SeriesKey, { events, etag, mixed, ...pull }: UnfinishedPull): StoredPage[] {
+function pagesOf(key: SeriesKey, { events, etag, mixed: mayMissEvents, ...pull }: UnfinishedPull): StoredPage[] {
   const { pulled_at, as_of, query_range, total_occurrences: total } = pull
   const newestFirst = events.toReversed()
   const makePage = (from: number, to: number): StoredPage => {
@@ -99,7 +100,7 @@ function pagesOf(key: SeriesKey, { events, etag, mixed, ...pull }: UnfinishedPul
     const body = { ...key, events: newestFirst.slice(from, to), total_occurrences, query_range }
     return { before: newestFirst[from - 1]?.date ?? null, pulled_at, as_of, etag: null, gapAbove: false, body }
   }
-  const newestPage = { ...makePage(0, NEWEST_PAGE_EVENTS), etag, gapAbove: mixed }
+  const newestPage = { ...makePage(0, NEWEST_PAGE_EVENTS), etag, gapAbove: mayMissEvents }
   if (events.length <= NEWEST_PAGE_EVENTS) return [newestPage]
   return [newestPage, makePage(NEWEST_PAGE_EVENTS, events.length)]
 }

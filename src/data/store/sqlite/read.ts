@@ -54,7 +54,6 @@ const SELECT_LISTED = 'SELECT 1 FROM listed WHERE ticker = ? AND what = ?'
 /** A ticker's number, which its other rows refer to. */
 export type Numbered = Pick<TickerRow, 'id' | 'ticker'>
 
-/** The chunks of a ticker's bars. */
 export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buffer[]; unadjusted: Buffer[] | null } {
   const { prices = '', unadjusted } = decodeChunkHashes(row)
   return {
@@ -67,7 +66,6 @@ export function seriesRow(db: Session, row: Numbered, timeframe: Timeframe): Ser
   return verifySeriesRow(db, { ticker: row.ticker, timeframe }, rawSeriesRow(db, row, timeframe))
 }
 
-/** The unchecked row, if there is one. */
 function rawSeriesRow(db: Session, { id }: Numbered, timeframe: Timeframe): Hashed<SeriesRow> | undefined {
   return db.get<Hashed<SeriesRow>>(SELECT_SERIES, id, timeframe)
 }
@@ -106,6 +104,7 @@ export function readRawSeries(
     WHERE ${ofTheseSeries} AND part IN (${placeholders(parts)}) ORDER BY ticker_id, part, chunk`
   const entries = new Map(rows.map(row => [row.ticker, row]))
   const withoutRow = tickers.filter(ticker => !entries.has(ticker))
+  // Listed as having bars, but the row is missing.
   const lost = new Set(withoutRow.filter(ticker => db.get(SELECT_LISTED, ticker, 'bars') !== undefined))
   const series = new Map(
     db.all<Hashed<SeriesRow> & { id: number }>(seriesSql, ...ids, timeframe).map(({ id, ...row }) => [id, row]),
@@ -118,7 +117,7 @@ export function readRawSeries(
   }
   return ticker => {
     const entry = entries.get(ticker)
-    const identity = { ticker, timeframe, entry, isListed: lost.has(ticker) }
+    const identity = { ticker, timeframe, entry, isLost: lost.has(ticker) }
     if (entry === undefined) return { ...identity, series: undefined, chunks: [] }
     return { ...identity, series: series.get(entry.id), chunks: chunks.get(entry.id) ?? [] }
   }

@@ -10,7 +10,6 @@ import { type FileNumbers, fileNumbers, isSameFile } from './files.js'
 
 const ENDINGS = ['-wal', '-shm'] as const
 
-/** The companions of an open database. */
 export interface Companions {
   path: string
   numbers: readonly (FileNumbers | null)[]

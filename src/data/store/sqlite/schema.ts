@@ -254,7 +254,7 @@ export interface TickerRow extends EntryRow {
  * damaged afterwards.
  */
 
-/** Adds missing hashes, except to tables that the next step removes. */
+/** Fills `listed`, and adds missing hashes, except to tables that the next step removes. */
 function addMissingHashes(db: Connection): void {
   db.exec(`INSERT INTO listed (ticker, what) ${presentRowsSql()}`)
   // One by one: a whole market does not fit into memory.
@@ -263,8 +263,8 @@ function addMissingHashes(db: Connection): void {
   const updateHash = db.prepare('UPDATE facts SET hash = ? WHERE rowid = ?')
   for (const id of db.prepare('SELECT rowid FROM facts').pluck().all() as number[]) {
     const row = selectSheet.get(id) as Hashed<SheetRow>
-    const isSound = row.hash === digest([Buffer.from(row.sheet)])
-    updateHash.run(isSound ? sheetHash(row) : NO_HASH, id)
+    const oldHash = digest([Buffer.from(row.sheet)])
+    updateHash.run(row.hash === oldHash ? sheetHash(row) : NO_HASH, id)
   }
 }
 

@@ -4,7 +4,7 @@ import { type Hashed, type ListedItem, listDamages, lostRowsSql, unlistedRowsSql
 import type { PulledRow } from '../pages.js'
 import { pulledDamages } from '../pulled.js'
 import { type Damage, type SheetRow, UNDERIVED } from '../store.js'
-import { aboutDamages } from './about.js'
+import { aboutTableDamages } from './about.js'
 import { corruptionMessage, openForReading, refuseUnreadPages, Session } from './connection.js'
 import { LISTS, listRowDamages, strayRowsSql, TRIALS, trialDamages } from './lists.js'
 import { metaDamages } from './meta.js'
@@ -15,7 +15,7 @@ import { SELECT_TICKERS, type TickerRow } from './schema.js'
 /** All damages of a database: reads all data as questions do, and checks that nothing is missing. */
 export function verifySession(db: Session): Damage[] {
   const damages = structureDamages(db)
-  damages.push(...metaDamages(db), ...aboutDamages(db, db.schema))
+  damages.push(...metaDamages(db), ...aboutTableDamages(db, db.schema))
   damages.push(...listDamages(db.all<ListedItem>(lostRowsSql()), db.all<ListedItem>(unlistedRowsSql())))
   const derivedTimeframes = db.get<{ value: string }>(SELECT_DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
   for (const entry of db.all<TickerRow>(`${SELECT_TICKERS} ORDER BY ticker`))

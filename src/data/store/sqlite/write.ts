@@ -11,7 +11,7 @@ import { amendSeries, pack } from '../packed.js'
 import { assetClassChange, sheetRowOf } from '../sheets.js'
 import type { Amendment, PackedPart, PackedRecord, Part, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { addToList } from './pages.js'
+import { addToListed } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -29,7 +29,8 @@ export function putRecord(db: Session, record: TickerRecord | PackedRecord): voi
   }
   if (!isTail && !bars.some(({ part }) => part === 'unadjusted'))
     db.run(DELETE_CHUNKS_FROM, id, 'daily', 'unadjusted', 0)
-  if (!isTail) addToList(db, ticker, 'bars')
+  // Lost rows are noticed by `listed`, which has the ticker of a tail already.
+  if (!isTail) addToListed(db, ticker, 'bars')
   // The last chunks of all parts are written next to each other, because a new bar changes all of them.
   for (const isLast of [false, true]) for (const chunk of chunks) if (chunk.isLast === isLast) putChunk(db, id, chunk)
   for (const { timeframe, summary, parts } of [daily, weekly])
@@ -117,7 +118,7 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   putSeriesRow(db, entry, timeframe, row)
 }
 
-/** Replaces one kind of a ticker's facts; without records the kind is deleted. */
+/** Replaces one kind of a ticker's facts, and its entry in `listed`; without records both are deleted. */
 export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): void {
   db.run('DELETE FROM facts WHERE ticker = ? AND kind = ?', ticker, kind)
   if (sheet.rows.length === 0) {
@@ -127,7 +128,7 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
   const row = sheetRowOf({ ticker, kind, sheet })
   const values = [ticker, kind, row.records, row.hash, row.sheet]
   db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
-  addToList(db, ticker, kind)
+  addToListed(db, ticker, kind)
   if (kind !== 'securities') return
   // The ticker's row repeats the asset class.
   const entry = entryRow(db, ticker)

@@ -43,7 +43,9 @@ export class WriterLock {
       refuseIfHeld(this.#db.location, this.#holder())
       const { pid, host, started } = writer
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
+      // First those that an earlier process left damaged.
       deleteDamagedMeta(this.#db)
+      // The mark also has the boot: after a restart, the same number may belong to another process.
       putMeta(this.#db, 'writer', writerMark(writer, thisBoot()))
     })
   }
@@ -101,7 +103,7 @@ export class WriterLock {
 
 /**
  * Takes schema steps under the writer lock. Throws Busy while another process writes: an older bands would continue in
- * its own schema, without what the steps add. Afterwards it refuses the file.
+ * its own schema, without what the steps add. After the steps an older bands refuses the file.
  */
 export function withWriterLock<T>(path: string, db: Connection, steps: () => T): T {
   const lock = tryLock(path)
@@ -109,6 +111,7 @@ export function withWriterLock<T>(path: string, db: Connection, steps: () => T):
     const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(SELECT_HOLDER).get()
     const holder = row === undefined ? undefined : holderOfRow(row)
     if (lock === null) throw writerBusyError(path, holder)
+    // An older bands, or a process on another machine, may hold only the row.
     refuseIfHeld(path, holder)
     return steps()
   } finally {
@@ -135,7 +138,6 @@ interface Holder extends Writer {
 
 export type HolderRow = Writer & { mark: string | null }
 
-/** The writer's row and its mark. */
 export const SELECT_HOLDER =
   "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
@@ -231,7 +233,7 @@ function refuseWithoutLockSupport(path: string, file: string): void {
   }
 }
 
-/** Whether another process has the lock; takes none. */
+/** Whether another process has the lock; takes none. `connect` reads the file, and fails while it is locked. */
 export function isLocked(path: string): boolean {
   const file = lockFilePath(path)
   if (!existsSync(file)) return false
