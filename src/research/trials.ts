@@ -26,8 +26,7 @@ type CellFound = Pick<Trial, 'p' | 'test' | 'sharpe'>
 
 /** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
 export function cellTrial({ horizon, ...question }: CellSpec, result: CellFound): Trial {
-  const [trial] = cellTrials(question, [{ horizon, ...result }])
-  return trial!
+  return cellTrials(question, [{ horizon, ...result }])[0]!
 }
 
 /** The cells of one question, which differ only in their windows, as the trial log keeps them. */
@@ -72,11 +71,11 @@ function hashedDocument({ tickers, filter, first, last }: Omit<CellSpec, 'horizo
     tickers: tickers.toSorted(),
     field,
     timeframe,
-    bands: sortedOrNull(bands),
-    prevBands: sortedOrNull(prev_bands),
-    stability: sortedOrNull(stability),
+    bands: bands?.toSorted() ?? null,
+    prevBands: prev_bands?.toSorted() ?? null,
+    stability: stability?.toSorted() ?? null,
     maxFlips: max_flips,
-    context: context === null ? null : { ...context, bands: sortedOrNull(context.bands) },
+    context: context === null ? null : { ...context, bands: context.bands?.toSorted() ?? null },
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
     after: after === null ? null : parseDay(after),
@@ -84,10 +83,6 @@ function hashedDocument({ tickers, filter, first, last }: Omit<CellSpec, 'horizo
     first,
     last,
   }
-}
-
-function sortedOrNull(values: readonly string[] | null): string[] | null {
-  return values === null ? null : values.toSorted()
 }
 
 /** For example `rsi_zone = oversold; 20d; SPY; 2013-02-08 to 2018-02-07`. */
@@ -123,7 +118,8 @@ export interface RunInLog {
 
 /**
  * Notes the trials of a run, and corrects their p by Benjamini-Hochberg over all logged trials of the same data. A
- * combination without a p of the present test counts with p = 1. A strategy without one does not count.
+ * combination without a p of the current test counts with p = 1. A strategy without one does not count.
+ * @param family only noted in the result: whether the verdict counts q
  * @returns null without a log
  */
 export async function noteAndCompare(
@@ -141,6 +137,7 @@ export async function noteAndCompare(
 /**
  * Corrects the p of a run's trials by Benjamini-Hochberg over all logged trials of the same data.
  * @param logTrials all trials of the log; the run's own values replace those of the same hash
+ * @param family only noted in the result
  */
 export function compareWithLog(
   runTrials: readonly Trial[],
@@ -156,13 +153,13 @@ export function compareWithLog(
   const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
   const others = logTrials.filter(trial => !ownTrials.has(trial.hash) && sharesAny(trial.asked))
   const allTrials = [...ownTrials.values(), ...others]
-  const corrected = benjaminiHochberg(allTrials.map(trial => presentP(trial) ?? 1))
+  const corrected = benjaminiHochberg(allTrials.map(trial => pOfCurrentTest(trial) ?? 1))
   // The run's own trials come first.
   const q = new Map(
-    [...ownTrials.values()].map((trial, i) => [trial.hash, presentP(trial) === null ? null : corrected[i]!]),
+    [...ownTrials.values()].map((trial, i) => [trial.hash, pOfCurrentTest(trial) === null ? null : corrected[i]!]),
   )
   const log = { family, ...countsOf(allTrials), expected: allTrials.length * LEVEL }
-  return { log, q, others: others.map(trial => ({ ...trial, p: presentP(trial) })) }
+  return { log, q, others: others.map(trial => ({ ...trial, p: pOfCurrentTest(trial) })) }
 }
 
 /** The lower bound that q over the log sets for a corrected p; null if the log does not count. */
@@ -175,9 +172,9 @@ export function correctedByLog(p: number | null, log: LogComparison | null, q: n
   return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
 }
 
-/** The p of the test in use today; null for that of an older test. */
-function presentP({ p, test }: Trial): number | null {
-  return test !== null && PRESENT_TESTS.has(test) ? p : null
+/** The p of a trial; null for that of a test that is no longer used. */
+function pOfCurrentTest({ p, test }: Trial): number | null {
+  return test !== null && CURRENT_TESTS.has(test) ? p : null
 }
 
 /** The test of a cell, as studies, sweeps and the log name it. */
@@ -187,7 +184,7 @@ export const CELL_TEST = 'newey_west'
 export const RANDOM_ENTRY = 'random_entry'
 
 /** The tests whose p the log corrects. A p of any other test counts as 1. */
-const PRESENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
+const CURRENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
 
 /** Whether two questions have the same timeframe and common dates. A trial of an unknown question shares all data. */
 function sharesData(a: TrialQuestion, b: TrialQuestion | undefined): boolean {
@@ -206,7 +203,7 @@ export function isStrategy({ hash, asked: question }: Trial): boolean {
 
 /** The trials that count: all about events, and of strategies those with a p of the present test. */
 export function countedTrials<T extends Trial>(cells: readonly T[], strategies: readonly T[]): readonly T[] {
-  return [...cells, ...strategies.filter(strategy => presentP(strategy) !== null)]
+  return [...cells, ...strategies.filter(strategy => pOfCurrentTest(strategy) !== null)]
 }
 
 /** The number of questions and windows behind some trials. A trial without a question counts as one. */
@@ -241,7 +238,7 @@ export async function withCountedTrials<Found extends { warnings: string[] }>(
   }
 }
 
-/** A trial log that remembers the trials of its run when it cannot write them. */
+/** A trial log that remembers the trials that it cannot write. */
 class FallbackTrials implements Trials {
   /** Why a trial could not be noted; null if all were. */
   failure: string | null = null
@@ -265,7 +262,10 @@ class FallbackTrials implements Trials {
     }
   }
 
-  /** The logged trials of a kind, then those that could not be written, each once. */
+  /**
+   * The logged trials of a kind, then those of this run that could not be written, each once. Once writing has failed, a
+   * log that cannot be read counts as empty. @param since milliseconds since 1970: only trials logged from then on
+   */
   async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
     const known = new Map<string, Trial>()
     const addIfNew = (trial: Trial): void => {
@@ -285,6 +285,7 @@ class FallbackTrials implements Trials {
 /** The conditions of a filter, one by one: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
 export function filterWords(filter: EventFilter): string[] {
   const { field, bands, prev_bands, stability, max_flips, context, when, lag } = filter
+  const contextLag = context?.lag === 1 ? ' a bar before' : ''
   return [
     isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${bandsOrAny(bands)}`,
     ...(prev_bands === null ? [] : [`from ${bandsOrAny(prev_bands)}`]),
@@ -292,7 +293,7 @@ export function filterWords(filter: EventFilter): string[] {
     ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
     ...(context === null
       ? []
-      : [`while ${context.ticker} ${context.field} = ${bandsOrAny(context.bands)}${lagWords(context)}`]),
+      : [`while ${context.ticker} ${context.field} = ${bandsOrAny(context.bands)}${contextLag}`]),
     ...(when === undefined ? [] : [`when ${when}`]),
     ...lagInWords(lag),
   ]
@@ -305,8 +306,4 @@ export function tickerWords(tickers: readonly string[]): string {
 
 function bandsOrAny(values: readonly string[] | null): string {
   return values?.join(', ') ?? 'any'
-}
-
-function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
-  return lag === 1 ? ' a bar before' : ''
 }

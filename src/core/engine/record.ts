@@ -252,7 +252,7 @@ export function recordTail(
   return weeklyTail && { daily: dailyTail, weekly: weeklyTail }
 }
 
-/** The part of `recordTail` for one series; null where the band before the new bars is unknown. */
+/** Continues the stored records of one series from bar `since` on; null where the band before it is unknown. */
 function seriesTail(
   series: Series,
   facts: Facts | null,
@@ -260,12 +260,13 @@ function seriesTail(
 ): SeriesTail | null {
   const tails = withReusedMemory(() => {
     const tailByField = new Map<string, FieldRecord | FieldTail>()
-    // The bar before has the current band.
+    // From the bar before the new ones: its band is in force when they begin.
     const panel = new Panel(series, null, null, Math.max(0, since - 1))
     for (const field of fields.filter(({ needs }) => needs === 'bars')) {
       const before = recorded.get(field.name)
       const tail = extendRecord(before, field.classify(panel), { since, timeframe: series.timeframe })
       if (tail === null) return null
+      // Negative for a field without any band.
       if (tail.initialBar >= 0) tailByField.set(field.name, tail)
     }
     if (facts === null) return tailByField
@@ -278,7 +279,7 @@ function seriesTail(
 
 /**
  * Continues a field's record by its codes from bar `since` on; null if the band in force before that bar is unknown.
- * @param recorded the stored events, which `earlier` ones come before; undefined for a field without a record
+ * @param recorded the newest stored events, without `earlier` older ones; undefined for a field without a record
  */
 function extendRecord(
   recorded: FieldTail | undefined,
@@ -295,14 +296,13 @@ function extendRecord(
   if (keptCount > 0) inForce = recorded.bands[keptCount - 1]!
   else if (earlier === 0) inForce = initialBand
   if (inForce === UNDEFINED) return null
-  // Mostly nothing changes.
-  if (keptCount === recorded.bars.length && !endsInGap(recorded.gaps, since) && allCodesEqual(codes, since, inForce))
-    return recorded
+  const gapsEnd = recorded.gaps.at(-1) ?? 0
+  if (keptCount === recorded.bars.length && gapsEnd <= since && allCodesEqual(codes, since, inForce)) return recorded
   const added = changesFrom(codes, since, inForce)
   const bars = new Int32Array(keptCount + added.bars.length)
   bars.set(recorded.bars.subarray(0, keptCount))
   bars.set(added.bars, keptCount)
-  // Any band before the stored part is old enough to be equivalent.
+  // A band from before the loaded events is older than any limit of a label, so that its first bar does not matter.
   const firstBar = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
   const labels = labelEntries({ initialBar: firstBar, bars }, TIMEFRAMES[timeframe].flipsLookback)
   labels.flips.set(recorded.flips.subarray(0, keptCount))
@@ -325,11 +325,6 @@ function joinGaps(recorded: Int32Array, added: Int32Array, since: number): Int32
   const isOneRun = gaps.at(-1) === since && added[0] === since
   if (isOneRun) gaps.pop()
   return Int32Array.from([...gaps, ...(isOneRun ? added.subarray(1) : added)])
-}
-
-/** Whether the last run without a band ends after a bar. */
-function endsInGap(gaps: Int32Array, bar: number): boolean {
-  return gaps.length > 0 && gaps.at(-1)! > bar
 }
 
 function allCodesEqual(codes: Uint8Array, from: number, code: number): boolean {

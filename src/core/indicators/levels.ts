@@ -61,8 +61,9 @@ export function support(
 }
 
 /**
- * The last bar up to `from` on which no breached level is carried over, so that `support` may start there. The close
- * before it is above the `breaches` closes before that, and each of their levels was at or under its own close.
+ * The last bar up to `from` where `support` may start, because it keeps no breached level; 1 without such a bar. A level
+ * is kept for at most `breaches` closes under it, and was at or under the close before the first of them. So it is gone
+ * after a close above the `breaches` closes before.
  */
 function searchStart(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from

@@ -16,10 +16,11 @@ export class Ranking {
   /** For each sorted index the first index that counts as equal, and the first beyond those. */
   readonly #from: Int32Array
   readonly #upTo: Int32Array
+  /** Fenwick tree: number of members by sorted index. */
   readonly #tree: Int32Array
   size = 0
 
-  /** @param values NaN = undefined; such an index is never added or ranked */
+  /** A ranking of `values` without members yet. An index with NaN (undefined) is never added or ranked. */
   constructor(values: Float64Array) {
     const sorted = sortedDefined(values)
     this.#sortedIndex = sortedIndexes(values, sorted)

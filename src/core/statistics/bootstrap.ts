@@ -205,7 +205,10 @@ function laggedProduct(deviations: Float64Array, lag: number): number {
   return sum
 }
 
-/** The lag before the first run of correlations near 0; infinite without such a run. */
+/**
+ * The first lag of the first `smallRunLength` correlations in a row that are near 0; infinite without them. Politis and
+ * White set the bound `critical`. The scale of a correlation is that of the Python package arch.
+ */
 function firstUncorrelatedLag(deviations: Float64Array, covariances: Float64Array): number {
   const n = deviations.length
   const critical = 2 * Math.sqrt(Math.log10(n) / n)
@@ -214,7 +217,7 @@ function firstUncorrelatedLag(deviations: Float64Array, covariances: Float64Arra
   let tailSquares = deviations[n - 1]! ** 2
   let smallInARow = 0
   for (let lag = 0; lag < covariances.length - 1; lag++) {
-    // Each correlation is scaled by the squares without lag + 1 values at one end and at the other.
+    // Not lag, but lag + 1 values are left out at one end and at the other.
     const scale = Math.sqrt((squares - headSquares) * (squares - tailSquares))
     smallInARow = Math.abs(covariances[lag]! * n) / scale < critical ? smallInARow + 1 : 0
     if (smallInARow === smallRunLength(n)) return lag + 1 - smallRunLength(n)

@@ -144,7 +144,7 @@ interface PlacedEvent {
   squares: Float64Array
 }
 
-/** The events on their common calendar: all days of their windows, ascending. */
+/** The events on the calendar of all days of their windows, with the running sums for `alignedCorrelation`. */
 function placeOnCalendar(events: readonly DatedEvent[]): PlacedEvent[] {
   const days = new Set<number>()
   for (const { estimationDays, eventDays } of events) {

@@ -22,9 +22,9 @@ export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Es
 }
 
 /**
- * The ratio of `neweyWest`, but with full weights for all autocovariances up to `lag`. Source: Hansen & Hodrick, "Forward
- * exchange rates as optimal predictors of future spot rates" (1980). Their sum can be 0 or less: then the standard error
- * is that of Newey and West, and `fallback` is true.
+ * The ratio Σ num / Σ den and its standard error, or null, as in `neweyWest`. All autocovariances up to `lag` have full
+ * weights: Hansen & Hodrick, "Forward exchange rates as optimal predictors of future spot rates" (1980). Their sum can
+ * be 0 or less: then the standard error is that of Newey and West, and `fallback` is true.
  */
 export function hansenHodrick(
   num: Float64Array,
@@ -32,7 +32,8 @@ export function hansenHodrick(
   lag: number,
 ): (Estimate & { fallback: boolean }) | null {
   let fallback = false
-  const estimate = ratioEstimate(num, den, lag + 1, deviations => {
+  const block = lag + 1
+  const estimate = ratioEstimate(num, den, block, deviations => {
     const uniformVariance = longRunVariance(deviations, lag, () => 1)
     fallback = uniformVariance <= 0
     return fallback ? bartlettVariance(deviations, lag) : uniformVariance
@@ -163,7 +164,10 @@ function bartlettVariance(values: Float64Array, lag: number): number {
   return longRunVariance(values, lag, distance => 1 - distance / (lag + 1))
 }
 
-/** Bartlett's variance with lag `days` - 1: the mean of the squared sums over all windows of that length. */
+/**
+ * Bartlett's variance with lag `days` - 1: the squared sums of all windows of `days` values, added up and divided by
+ * `days`. Windows may reach beyond either end of the values.
+ */
 function windowVariance(values: Float64Array, days: number): number {
   const n = values.length
   let windowSum = 0
@@ -264,12 +268,11 @@ function longRunVariance(values: Float64Array, lag: number, weightOf: (distance:
   return variance
 }
 
-/** The sum of squared distances from a centre. */
 function squaresAbout(x: Float64Array, centre: number): number {
   return productsAbout(x, centre, x, centre)
 }
 
-/** The sum of the products of the distances of x and y from their centres. */
+/** The sum of the products of the distances of x and y from their centres (often their means). */
 function productsAbout(x: Float64Array, meanX: number, y: Float64Array, meanY: number): number {
   let total = 0
   for (let i = 0; i < x.length; i++) total += (x[i]! - meanX) * (y[i]! - meanY)

@@ -81,7 +81,7 @@ interface Candidate {
   sum: number
   /** Factor from a sum over the days to a studentised mean. */
   scale: number
-  /** The centre of resampled sums in the lower and the consistent test. */
+  /** Centres of resampled sums. */
   lower: number
   consistent: number
 }
@@ -99,6 +99,7 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
   // Hansen's bound of the studentised mean.
   const clearlyPoor = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
   const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
+  // `lower` and `consistent` are subtracted from resampled sums. With 0, a poor candidate keeps its poor mean there.
   const candidates = signs.map(sign => {
     const sum = sign * total
     return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < clearlyPoor ? 0 : sum }
@@ -107,7 +108,8 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
 }
 
 /**
- * The greatest value of all candidates in each resample, for each test: reality check, lower, consistent, upper.
+ * The greatest value of all candidates in each resample, for each test: reality check, lower, consistent, upper. The
+ * tests subtract different centres from a resampled sum; Hansen's three also scale it, and count nothing below 0.
  * @param timesDrawn how often each resample contains each day, day after day
  */
 function greatestInResamples(columns: readonly Varying[], timesDrawn: Float64Array): Float64Array[] {
@@ -131,8 +133,7 @@ function greatestInResamples(columns: readonly Varying[], timesDrawn: Float64Arr
 
 /**
  * Writes to `sums` the sum of a column in each of `RESAMPLES_PER_PASS` resamples. Eight variables take half as long as a
- * column of totals.
- * @param timesDrawn how often each resample contains each day, day after day
+ * column of totals. @param timesDrawn as in `greatestInResamples`
  */
 function sumResamples({ indices, values }: Column, timesDrawn: Float64Array, sums: Float64Array): void {
   let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0]
@@ -170,6 +171,7 @@ function resampledVariance(
     squares += value * value
     pairs += value * weightedEarlier
   }
+  // The products of the deviations are those of the values less those of the mean, which weigh `total` together.
   const variance = squares + 2 * pairs - ((sum * sum) / n) * total
   return variance > RELATIVE_ROUNDING * squares ? variance : null
 }

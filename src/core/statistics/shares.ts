@@ -12,10 +12,8 @@ export interface ShareInterval {
 }
 
 /**
- * Wilson interval of a share on the effective number of independent cases: n_eff = min(n, share · (1 - share) / E²). E
- * is the Newey-West error, lag `window` - 1, of the ratio of two calendar series: the day's sum of (holds - base), and
- * the day's events.
- * With E = 0 or n_eff < 1 the cases are the event dates whose windows share no day.
+ * Wilson interval of a share on the effective number of independent cases (`independentCases`). The share is a ratio of
+ * two daily sums, of (holds - base) and of the events, with the error of Newey and West, lag `window` - 1.
  */
 export class CalendarShare {
   readonly #excess: Float64Array
@@ -86,7 +84,10 @@ export function effectiveCases(held: Float64Array, events: Float64Array, window:
   return n === 0 ? 0 : independentCases(sum(held) / n, n, held, events, window)
 }
 
-/** The effective number of independent cases among n events, as CalendarShare describes it. */
+/**
+ * The effective number of independent cases among n events: share · (1 - share) / error², at most n. Where the error is
+ * 0 or the result below 1, it is the number of dates with events whose windows share no day.
+ */
 function independentCases(
   share: number,
   n: number,
@@ -96,14 +97,10 @@ function independentCases(
 ): number {
   const { error } = ratioError(excess, events, window)
   const effective = error > ROUNDING ? Math.min(n, (share * (1 - share)) / error ** 2) : 0
-  return effective >= 1 ? effective : datesWithoutOverlap(events, window)
+  if (effective >= 1) return effective
+  const dates = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+  return countOverlap(dates, window).independent
 }
 
 /** An error below this is rounding. */
 const ROUNDING = 1e-12
-
-/** The number of dates with events whose windows share no day: the first, then always the next possible one. */
-function datesWithoutOverlap(events: Float64Array, window: number): number {
-  const dates = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
-  return countOverlap(dates, window).independent
-}

@@ -111,20 +111,20 @@ function actualMean(members: readonly ShiftMember[]): { diff: number; meanDistan
   return n === 0 ? null : { diff: sum / n, meanDistance: distances / n }
 }
 
-/** For each shift: the sum of the excess where the events land, and the number of events that land on a value. */
+/** For each shift: the sum of the excess (outcome less base) where events land, and how many land on a bar with one. */
 function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: Int32Array) {
   const sums = new Float64Array(shifts.length)
   // By shift from 0: number of events that land where their ticker has no value.
   const lost = new Int32Array(calendar)
   // The calendar twice in sequence, so that no index needs to wrap.
-  const values = new Float64Array(2 * calendar)
+  const excess = new Float64Array(2 * calendar)
   let n = 0
   for (const member of members) {
     const { indices, events } = member
     if (events.length === 0) continue
     const eventIndices = events.map(event => indices[event]!)
-    writeTwice(values, member, calendar)
-    addValues(sums, values, eventIndices, shifts)
+    writeTwice(excess, member, calendar)
+    addValues(sums, excess, eventIndices, shifts)
     if (indices.length < calendar) countLost(lost, indices, eventIndices)
     n += events.length
   }

@@ -58,9 +58,11 @@ export function* riskSets<AnySpell extends Counted & { length: number }>(spells:
 
 /** The least length by which a share of spells (0.5: the median) has ended; null when the steps do not reach it. */
 export function lengthOfShare(steps: readonly SurvivalStep[], share: number): number | null {
-  // The product of fractions may miss an exact half by rounding.
-  return steps.find(step => step.survival <= 1 - share + 1e-9)?.length ?? null
+  return steps.find(step => step.survival <= 1 - share + ROUNDING)?.length ?? null
 }
+
+/** A product of fractions may miss an exact half by this. */
+const ROUNDING = 1e-9
 
 /** Greenwood's standard error and the log-log 95 % interval of a survival; null where the step leaves none at risk. */
 export interface SurvivalError {
@@ -89,6 +91,7 @@ export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonl
 /**
  * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval
  * reach it (Brookmeyer & Crowley 1982). An end is null where the steps do not reach it.
+ * @param effects for each step, the number of spells per independent one (default 1)
  */
 export function lengthInterval(
   steps: readonly SurvivalStep[],
@@ -97,7 +100,7 @@ export function lengthInterval(
 ): Pick<SurvivalError, 'low' | 'high'> {
   const errors = survivalErrors(steps, effects)
   const lengthReaching = (end: 'low' | 'high'): number | null => {
-    const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + 1e-9)
+    const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + ROUNDING)
     return i === -1 ? null : steps[i]!.length
   }
   return { low: lengthReaching('low'), high: lengthReaching('high') }

@@ -39,7 +39,10 @@ export interface Judged {
   verdict: Verdict
 }
 
-/** Judges all differences of one page together. A difference without a p does not count among them. */
+/**
+ * Judges all differences of one page together. A difference without a p does not count among them. `corrected` is
+ * Holm's p; the verdict takes `least` where that is greater.
+ */
 export function judgeTogether(shown: readonly Tested[]): Judged[] {
   const correctedPs = holm(shown.flatMap(({ p }) => p ?? []))
   let next = 0

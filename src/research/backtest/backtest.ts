@@ -82,7 +82,8 @@ export async function backtest(
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidates.map(candidateTrial)]
   const validated = await validateRun(source, ready, candidates, tried, run, step)
-  const rows = tradeRows(strategy, trades)
+  const inEntryOrder = sortByDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
+  const rows = inEntryOrder.map(trade => tradeRow(strategy, trade))
   const deflated = await logAndDeflate(tried, sampleOf(statistics.sharpe, returnsOf(curve), barsAYear), trials, {
     family: run.family,
     tests: testsTrial(validated, run),
@@ -227,12 +228,6 @@ async function signalDaysWithoutContext(
   return signalDays
 }
 
-/** Trades as the result lists them, in the order of their entries. */
-function tradeRows(strategy: Strategy, trades: readonly TradeResult[]): Trade[] {
-  const ordered = sortByDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
-  return ordered.map(trade => tradeRow(strategy, trade))
-}
-
 /** The skipped signals as the result lists them, by date and then by ticker. */
 function skippedRows({ skipped }: Simulation): Backtest['skipped'] {
   return skipped
@@ -279,7 +274,6 @@ function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: Trade
   }
 }
 
-/** The assumptions behind the numbers, one a line. */
 function assumptionsOf(
   { strategy, members }: LoadedStrategy,
   barsAYear: number,

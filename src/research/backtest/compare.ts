@@ -97,7 +97,7 @@ export async function compare(
     seed,
     strategies: results,
     dates: Array.from(days, formatDay),
-    correlations: correlationsOf(returns),
+    correlations: returns.map(a => returns.map(b => (a === b ? 1 : (regression(a, b)?.r ?? null)))),
     sharpe_differences: differences,
     best: best === null ? null : names[best]!,
     verdict: verdictOn(differences, best === null ? null : names[best]!),
@@ -131,11 +131,6 @@ async function tradeEach(source: PricedSource, strategies: readonly Strategy[], 
     traded.push({ ...simulate(ready, undefined, undefined, { each }), equities })
   }
   return traded
-}
-
-/** Correlation of each pair of columns; null where one does not vary. */
-function correlationsOf(columns: readonly Float64Array[]): (number | null)[][] {
-  return columns.map(a => columns.map(b => (a === b ? 1 : (regression(a, b)?.r ?? null))))
 }
 
 /** Adds to each simulation its name and the days that all simulations share, `from` 0 `to` -1 if they share none. */
@@ -295,8 +290,9 @@ function signsOfDraws(
   const block = returnsOfCurves.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
-    stationaryIndices(random, n, block, new Int32Array(n)).slice(),
+    stationaryIndices(random, n, block, new Int32Array(n)),
   )
+  // The pairs share the level (Bonferroni); the tail beyond each end is moved out for few blocks (Hesterberg 2015).
   const tail = expandedTail(Math.max(2, n / block), LEVEL / pairs.length)
   const criticalZ = -normalQuantile(tail)
   return Array.from({ length: draws }, (_, draw) => {

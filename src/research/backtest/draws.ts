@@ -95,7 +95,6 @@ function lowerMedianIndex(values: Float64Array): number {
   return ascending[Math.floor((values.length - 1) / 2)]!
 }
 
-/** The figures of one draw that a summary of all draws needs. */
 export type DrawFigures = ReturnType<typeof figuresOfDraw>
 
 /** The total return of a run, its Sharpe ratio and deepest fall; the last two are null where its equity reached 0. */
@@ -103,6 +102,7 @@ export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   const { capital } = strategy.portfolio
   const returns = returnsOf({ equity, start: capital })
   const isSound = equity.every(value => value > 0)
+  // As in returnsOf, the first return is from the capital to the second value.
   const fromStart = equity.slice()
   if (fromStart.length > 0) fromStart[0] = capital
   return {

@@ -163,8 +163,9 @@ export function verdictOnBest(
 }
 
 /**
- * Logs every cell as a trial, the best first: the log is about its first. Deflates the Sharpe ratio of the best cell,
- * and the ratio that 95 % of its draws exceed.
+ * Logs every cell as a trial, and the test parts of `validated` (null without any). Deflates the Sharpe ratio of the
+ * best cell, and the ratio that 95 % of its draws exceed. The p corrected over the log is that of the test parts, or
+ * without them that of the best cell, which is logged first.
  * @param cells over all their days
  * @param best null where no cell has a value
  */
@@ -330,7 +331,6 @@ function smoothnessOf(
   return regression(cellValues, neighbourMeans)?.r ?? null
 }
 
-/** The assumptions behind a grid's numbers, one a line. */
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   const { fill, costs, side, risk_free, seed } = strategies[0]!
   return [

@@ -188,7 +188,7 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
   }
 }
 
-/** The rank of each signal on its own bar. */
+/** The rank on each signal's bar: a number, or the index of a band in `rankBands`. Both are null without a rank. */
 function ranksOf(
   { rank }: Strategy,
   { series }: MarketBars,

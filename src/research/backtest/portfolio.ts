@@ -23,7 +23,6 @@ export interface Simulation extends LoadedStrategy {
   exposure: Float64Array
   /** Money traded in entries and exits. */
   traded: number
-  /** Interest on cash. */
   interest: number
   /** In the order of their entries. */
   trades: TakenTrade[]
@@ -188,7 +187,6 @@ class Run {
     return this.#part.to < this.#calendar.length
   }
 
-  /** Adds the interest on cash since the day before. */
   #addInterest(index: number): void {
     const { cash_rate } = this.#strategy.portfolio
     if (cash_rate === 0 || index === this.#part.from || !(this.#cash > 0)) return
@@ -221,7 +219,7 @@ class Run {
     let firstRefused = -1
     for (let i = 0; i < candidates.length; i++) {
       if (this.#isBrief && !this.#endsEarly && this.#isFull) {
-        // All other candidates of the day are refused, too, and a brief run does not count them.
+        // The day's other candidates are refused, too, and not counted. A part that ends early may purge some.
         if (firstRefused < 0) firstRefused = i
         break
       }

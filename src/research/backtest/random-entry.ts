@@ -151,10 +151,13 @@ interface MovedSignal {
   missing: readonly number[]
 }
 
-/** The moved trades of one signal of a ticker, by its index; null where the signal is no eligible bar. */
+/** The moved trades of a ticker's signal, by the signal's index; null for one on a bar where no trade may begin. */
 type MovedSignalByIndex = (index: number) => MovedSignal | null
 
-/** Returns a function for the moved trades of a ticker's signals, which are computed once. @param moves in days of the calendar */
+/**
+ * Returns a function for the moved trades of a ticker's signals, computed once. It returns null for a signal on a bar
+ * where no trade may begin. A move past the end of the calendar continues at its start. @param moves in days of it
+ */
 function movedSignals(
   strategy: Strategy,
   member: Member,
@@ -164,7 +167,7 @@ function movedSignals(
   const indices = indicesIn(calendar, member.bars.days)
   const barAt = eligibleBarByDay(member, indices, length)
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
-  // Null where a trade ends by an event, whose distance from the signal differs.
+  // netByDay is null where events end the trades, each at its own distance from the signal.
   const netByDay = commonNetReturns(strategy, member, barAt)
   const moveSignal = (signal: number): MovedSignal | null => {
     const dayIndex = indices[signal]!
@@ -189,7 +192,8 @@ function movedSignals(
 }
 
 /**
- * The mean net return of all signals and its error, one for each move.
+ * The mean net return of all signals after each move, and its error. A move shifts all signals by the same number of
+ * days; those that then make no trade are left out of its mean.
  * @param signals in order of their days
  * @param moves number of moves
  * @param longest bars of the longest trade; the error counts correlations up to this distance
@@ -204,16 +208,17 @@ function meanAfterEachMove(
   const signalDays = Int32Array.from(new Set(signals.map(({ dayIndex }) => dayIndex)))
   const sums = buffer.subarray(0, signalDays.length * moves).fill(0)
   const counts = new Float64Array(signalDays.length)
-  const missingSums: number[] = []
+  // Indices into sums, once for each missing trade: it added 0, and ratioErrors must not count it.
+  const missingTrades: number[] = []
   let day = 0
   for (const { dayIndex, nets, missing } of signals) {
     if (signalDays[day] !== dayIndex) day++
     counts[day]!++
     const from = day * moves
     for (let move = 0; move < moves; move++) sums[from + move]! += nets[move]!
-    for (const move of missing) missingSums.push(from + move)
+    for (const move of missing) missingTrades.push(from + move)
   }
-  return ratioErrors(signalDays, sums, counts, missingSums, longest)
+  return ratioErrors(signalDays, sums, counts, missingTrades, longest)
 }
 
 /**
@@ -279,7 +284,6 @@ interface EventAfter extends Pick<ExitEvent, 'why'> {
   after: number
 }
 
-/** For a strategy in which no event ends a trade. */
 const NO_EXIT_EVENT: EventAfter = { after: Number.POSITIVE_INFINITY, why: 'leave' }
 
 /** The first event after a signal that ends its trade, and its distance in bars; infinite without an event. */
@@ -306,10 +310,11 @@ function netReturnsByDay(
   signals: Int32Array,
   barAt: Int32Array,
 ): MovableTrades['netAt'] {
+  // Without exit events, all trades from the same day have the same net return.
   const nets = commonNetReturns(strategy, member, barAt)
   if (nets !== null) return dayIndex => nets[dayIndex]!
-  const events = Array.from(signals, signal => exitDistance(member, signal))
-  return (dayIndex, trade) => movedNetReturn(strategy, member, barAt[dayIndex]!, events[trade]!)
+  const exitDistances = Array.from(signals, signal => exitDistance(member, signal))
+  return (dayIndex, trade) => movedNetReturn(strategy, member, barAt[dayIndex]!, exitDistances[trade]!)
 }
 
 /** The net return of any trade from each day of the calendar; null where events end trades at a distance of their own. */
@@ -322,7 +327,7 @@ function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array)
  * Returns a function that moves all trades by a number of days, and gives the mean net return of those that still make a
  * trade, with its error. Each trade counts on the day of its own signal.
  * @param days number of days of the calendar
- * @param longest as in meanAfterEachMove()
+ * @param longest bars of the longest trade; the error counts correlations up to this distance
  */
 function shiftTrades(movable: readonly MovableTrades[], days: number, longest: number): (shift: number) => RatioError {
   const sums = new Float64Array(days)

@@ -89,11 +89,12 @@ export function joinedStatistics(
   })
 }
 
-/** The statistics of a curve; null where one is not defined. */
+/** The statistics of a curve; null where one is not defined. @param returns of the curve, at least one */
 function statisticsByName(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
   const { equity, start, barsAYear, riskFree } = curve
   const total = equity.at(-1)! / start
   const cagr = total ** (barsAYear / returns.length) - 1
+  // As in returnsOf, the first return is from `start` to the second value.
   const fall = drawdowns(Float64Array.from(equity, (value, i) => (i === 0 ? start : value)))
   const ratio = sharpe(returns, barsAYear, riskFree)
   const sample = sampleOf(ratio, returns, barsAYear)

@@ -32,13 +32,13 @@ export function entryPrice(bars: PathBars, fill: Fill, signal: number): number {
 
 /**
  * Follows one trade from its entry to the first exit. Order of each bar: (1) at the open, unless the trade was opened
- * there: stop, then target, filled at the open; (2) a leave, on or when that fills at this open; (3) the stop, also
- * where the bar reached the target; (4) the target; (5) at the close hold, then leave, on or when. Shorts are mirrored.
+ * there: stop, then target, filled at the open; (2) the exit event, if it fills at this open; (3) the stop, also where
+ * the bar reached the target; (4) the target; (5) at the close the hold, then the exit event. Shorts are mirrored.
  * A trailing stop has a distance from the best earlier price, the entry price included. The nearer one of it and the
  * stop counts.
  *
  * @param signal bar of the signal
- * @param event the first event after the signal that ends the trade
+ * @param event the first event after the signal that ends the trade, by the exit's rule `leave`, `on` or `when`
  * @param holdFrom bar from which the hold counts: that of the signal, or of a later one that postponed the exit
  */
 export function followTrade(
@@ -150,6 +150,7 @@ function firstHit(
       if (sign * open >= sign * target) return endAt('target', bars, t, open, { atOpen: true })
     }
     if (t === exitAtOpen) return null
+    // Highs and lows of this bar beyond the preset prices do not count: see tradeResult.
     if (sign * worse[t]! <= sign * level) return { ...endAt(why, bars, t, level), stop: level, target }
     if (sign * better[t]! >= sign * target) return { ...endAt('target', bars, t, target), stop: level, target }
     if (sign * better[t]! > sign * best) best = better[t]!
@@ -232,9 +233,9 @@ export function takenTrade(
 ): TakenTrade {
   const signal = member.signals.bars[index]!
   const fills = fillsOf(member, strategy, signal, end, bought.shares)
-  const gross = grossReturn(fills)
   const net = netReturn(strategy.costs, fills)
   const { side, entry, exit, shares, days } = fills
+  const gross = side === 'long' ? exit / entry - 1 : 1 - exit / entry
   const { invested } = bought
   // Property by property, because a spread takes most of the time of a run.
   const bar = entryBar(strategy.fill, signal)
@@ -264,7 +265,7 @@ export interface Fills {
   /** Prices of entry and exit before costs. */
   entry: number
   exit: number
-  /** Fixed costs are spread over these. */
+  /** Above 0; fixed costs are spread over these. */
   shares: number
   /** Calendar days from entry to exit; a short pays borrow for them. */
   days: number
@@ -273,11 +274,6 @@ export interface Fills {
 /** The part of the price that a fill costs: the c of the formulas below. */
 export function costShare({ bps, slippage_bps }: Pick<Costs, 'bps' | 'slippage_bps'>): number {
   return (bps + slippage_bps) / 10_000
-}
-
-/** Return before costs. Long and short of the same trade add up to 0. */
-function grossReturn({ side, entry, exit }: Fills): number {
-  return side === 'long' ? exit / entry - 1 : 1 - exit / entry
 }
 
 /**
@@ -306,13 +302,13 @@ export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | 
 /** Halvings until the interval is below the rounding error. */
 const HALVINGS = 54
 
-/** The net return by the formulas of netReturn(), for any c. */
+/** The net return by the formulas of netReturn(). @param c price of a fill, as a share of the traded price */
 function netReturnAtCost(
   c: number,
   { per_share, fixed, borrow }: Costs,
   { side, entry, exit, shares, days }: Fills,
 ): number {
-  const a = per_share === 0 && fixed === 0 ? 0 : per_share + fixed / shares
-  if (side === 'long') return (exit * (1 - c) - a) / (entry * (1 + c) + a) - 1
-  return (entry * (1 - c) - a - exit * (1 + c) - a) / entry - (borrow * days) / 365
+  const perShare = per_share + fixed / shares
+  if (side === 'long') return (exit * (1 - c) - perShare) / (entry * (1 + c) + perShare) - 1
+  return (entry * (1 - c) - perShare - exit * (1 + c) - perShare) / entry - (borrow * days) / 365
 }

@@ -44,15 +44,13 @@ interface LogOptions {
 
 /** The tests of a validation as the trial log stores them. */
 export interface TestsTrial {
-  /** The parts of the data, as typed. */
   parts: Pick<RunOptions, 'split' | 'embargo' | 'walk_forward'>
-  /** First and last date of the tests. */
   first: string
   last: string
   p: number | null
 }
 
-/** The tests of a validation as a trial; null without tests. */
+/** A validation's test parts for the trial log: how they were cut, their dates, p of random entry. Null without any. */
 export function testsTrial(validated: Validated | null, run: RunOptions): TestsTrial | null {
   const test = validated?.test ?? null
   if (test === null) return null
@@ -96,7 +94,7 @@ export async function logAndDeflate(
   const loggedStrategies = trials === null ? null : (await trials.of('strategy')).filter(isStrategy)
   const deflatingTrials = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
   const ratios = deflatingTrials.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
-  // The comparison with the log corrects p, so it takes only trials with one.
+  // Only trials with a p are compared. Without `family`, p is corrected over the log, the ratio deflated by the run.
   const tested = trialsToLog.filter(({ p }) => p !== null)
   const comparison = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
   const figures = {
@@ -123,7 +121,10 @@ function noVarianceReason({ family, n, ledger }: Pick<Backtest['trials'], 'famil
   return `${reason}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 
-/** A strategy as the trial log stores it. Strategies that must trade alike on the same data have the same hash. */
+/**
+ * A strategy as the trial log stores it. Strategies that must trade alike on the same data have the same hash.
+ * @param vocabularies without a field's bands, a list of all of them hashes otherwise than no list (any band)
+ */
 export function trialOf(
   { strategy, days, sharpe, p = null }: StrategyTrial,
   vocabularies: Vocabularies = new Map(),
@@ -138,6 +139,7 @@ export function trialOf(
     p,
     test: p === null ? null : RANDOM_ENTRY,
     sharpe,
+    // Each strategy is a question of its own.
     asked: { question: hash, timeframe: strategy.timeframe, first: first ?? null, last: last ?? null },
   }
 }
@@ -181,7 +183,7 @@ function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<st
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
   }
-  // The four that are taken out change no trade.
+  // These four change no trade.
   const { name: _, benchmark: __, risk_free: ___, seed: ____, ...traded } = canonical
   const capital = capitalMatters(strategy) ? portfolio.capital : 1
   // The key is still `sizing`, because other keys would give other hashes than those in existing logs.

@@ -186,7 +186,7 @@ function partStatistics({ simulation, closed }: PartRun) {
   }
 }
 
-/** The results of all test parts as one, compared with holding and with random entry. */
+/** The results of all test parts as one, compared with holding and with `reps` random entries. */
 function joinTests(
   tests: readonly PartRun[],
   { strategy, members }: LoadedStrategy,
@@ -203,6 +203,7 @@ function joinTests(
   const statistics = joinedStatistics(curves, { barsAYear, riskFree })
   const holding = joinedStatistics(heldCurves, { barsAYear, riskFree })
   const { random_entry, ...entryEvidence } = testsAgainstChance(tests, reps)
+  // One for each random order of equal signals; empty where their order is never open.
   const returns = testReturnsByDraw(tests)
   const test = {
     statistics,
@@ -237,6 +238,7 @@ function joinCurves(parts: readonly Curve[]): Float64Array {
   const joined: number[] = []
   let before = 1
   for (const { equity, start } of parts) {
+    // As in returnsOf, a curve's first return is from its start to its second value.
     for (const [i, value] of equity.entries()) joined.push(i === 0 ? before : (before * value) / start)
     before = joined.at(-1) ?? before
   }

@@ -29,13 +29,13 @@ export interface Evidence {
 
 /**
  * The verdict on a strategy, and the share of its draws that agree. A result below holding is `worse than holding`,
- * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log.
+ * regardless of chance. A finding needs 95 % of the draws and a q below .05 over the trial log. It also depends on the
+ * draw where another draw chooses another candidate (`isChoiceOpen`).
  */
 export function verdictOn(evidence: Evidence, { log, log_q }: Pick<Backtest['trials'], 'log' | 'log_q'>) {
   const { trades, random_entry, total, holding, isRuined, returns, isChoiceOpen } = evidence
-  const verdict = (word: Backtest['verdict']['word'], agreement: number | null = null): Backtest['verdict'] => {
-    return { word, agreement }
-  }
+  type Judgement = Backtest['verdict']
+  const verdict = (word: Judgement['word'], agreement: number | null = null): Judgement => ({ word, agreement })
   if (isRuined) return verdict('ruined')
   if (independentTrades(trades) < LEAST_UNITS) return verdict('too few')
   if (total !== null && holding !== null && total < holding) {

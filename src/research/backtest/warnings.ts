@@ -138,10 +138,10 @@ function rankChoiceInWords({ by, first, contested_days: days }: NonNullable<Trad
   return days === 0 ? '' : `; on ${counted(days, 'day')} the rank chose which: the ${first} ${by} first`
 }
 
-const RANK_OF_LEVELS =
+const RANK_OF_PRICES =
   'the rank compares levels of prices or volume, which later splits and dividends change: use a ratio such as close / sma(close, 200)'
 
-/** Warns where a rank decided nothing, or less than it seems. */
+/** Warns where a rank decided nothing or less than it seems, or compares prices or volumes that adjustments change. */
 function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: TradedResult['ranking']): Warning[] {
   const { portfolio, seed, rank } = strategy
   if (ranking === null || rank === undefined) return []
@@ -151,10 +151,10 @@ function rankWarnings({ strategy, members, draws }: DrawnRun, ranking: TradedRes
   if (portfolio.shuffle) ties = `seed ${seed}`
   const tiesSentence = `on ${numberText(tied)} of ${counted(contested, 'day')} signals of equal rank competed for a place: ${ties} decided`
   const unrankedSentence = `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`
-  const isOfLevels = members.some(({ prices, signals }) => dependsOnLevels(parsedRank, prices.series, signals.bars))
+  const comparesPrices = members.some(({ prices, signals }) => dependsOnLevels(parsedRank, prices.series, signals.bars))
   return [
     ['settings', contested === 0 && RANK_DECIDED_NOTHING],
-    ['flattering', isOfLevels && RANK_OF_LEVELS],
+    ['flattering', comparesPrices && RANK_OF_PRICES],
     ['partial', tied > 0 && tiesSentence],
     ['partial', without > 0 && unrankedSentence],
   ]
@@ -280,9 +280,11 @@ function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation)
   }
 }
 
-/** The outcome counts of the signals; they add up to the total. */
+/** The outcome counts of the signals: all but `late` add up to the total, unless a part of the data purges some. */
 function signalCounts({ strategy, trades, skipped, extended, pending, purged }: Simulation): Backtest['signals'] {
   const open = trades.filter(({ end }) => end.why === 'open').length
+  const daysToFill = ({ member: { bars }, signal, entryBar }: TakenTrade): number =>
+    bars.days[entryBar]! - bars.days[signal]!
   const reasons: Record<string, number> = {}
   for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
   return {
@@ -292,7 +294,7 @@ function signalCounts({ strategy, trades, skipped, extended, pending, purged }: 
     pending,
     skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
     extended,
-    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE_DAYS).length,
+    late: trades.filter(trade => daysToFill(trade) > DAYS_TO_NEXT[strategy.timeframe] + LATE_DAYS).length,
   }
 }
 
@@ -301,8 +303,3 @@ const LATE_DAYS = 5
 
 /** Expected days to the next bar, beyond a weekend: daily bars fill on the next day, weekly bars a week later. */
 const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
-
-/** Calendar days from a signal to its fill. */
-function fillDelay({ member, signal, entryBar }: TakenTrade): number {
-  return member.bars.days[entryBar]! - member.bars.days[signal]!
-}

@@ -145,10 +145,12 @@ function currentOnset({ ticker, present }: BandPeriods): Onset | null {
 function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
   // Every other transition enters `true`: the last one, or the one before it, which lasted until the present period.
+  // The condition is the only field, and `present.bars` counts from 0.
+  const presentLength = present.bars[0]! + 1
   const last = entered.length - 1
   const row = entered[last] === TRUE ? last : last - 1
   if (row < 0) return null
-  const bars = present.bars[0]! + 1 + (row === last ? 0 : lasted[row]!)
+  const bars = presentLength + (row === last ? 0 : lasted[row]!)
   return bars > within ? null : { ticker, since: dateIn(days, row), bars }
 }
 
@@ -256,15 +258,17 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, omitted } = await fieldsFor(local, query.fields)
   if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
-  const leftOut = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
+  // Queried fields that cannot be read now, for lack of data or by tier: their marks must not move.
+  const unread = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
   const today = await local.today()
   const events: ExportedEvent[] = []
   const marks: Mark[] = []
   for (const timeframe of query.timeframes) {
     const earlierMarks = new EarlierMarks(earlierMarkList.filter(mark => mark.timeframe === timeframe))
+    // A bar may have become final after `since` if it is dated less than MAX_DAYS_TO_FINAL before.
     const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, earlierMarks.earliest) }
-    // Without earlier marks, fields that are left out begin at the last bar that was final on `since`.
-    const needsBegin = !earlierMarks.hasMarks && leftOut.length > 0
+    // Without earlier marks, those fields begin at the last bar that was final on `since`.
+    const needsBegin = !earlierMarks.hasMarks && unread.length > 0
     const series = { tickers, timeframe, fields: fields.slice(0, 1) }
     const beginDays = needsBegin ? await lastBarsBy(local, since, series) : null
     const changedTickers: ChangedFields[] = []
@@ -273,8 +277,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
       const { ticker, last } = periods
       if (last !== null) {
         marks.push({ ticker, timeframe, day: last.day })
-        // The mark of a field that is left out stays, so that its changes are reported later.
-        for (const field of leftOut) {
+        for (const field of unread) {
           const day = earlierMarks.markOf(ticker, field) ?? beginDays!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }

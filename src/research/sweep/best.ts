@@ -189,7 +189,7 @@ export function outcomeOf(result: CellResult, run: SweepRun, resamples: Resample
   return { summary: { ...stored, low, high, sharpe }, details: tested }
 }
 
-/** A cell (a condition, a horizon, and one ticker or all) as the result lists it. */
+/** A cell (a condition, a horizon, and one ticker or all) as the result lists it; grey if untested. */
 export function sweepCell(
   summary: CellSummary & { q: number | null },
   query: KnownSweep,
@@ -206,6 +206,7 @@ export function sweepCell(
     horizon: key.horizon,
     events,
     n: sums.n,
+    // The first counts events whose windows share no bar; the second is the effective number for the hit interval.
     n_indep: nonOverlapping,
     n_independent: hit.independent,
     lost: events - sums.n,

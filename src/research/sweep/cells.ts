@@ -122,7 +122,6 @@ const BLOCK_GROWTH = 1.25
 /** Calendars are padded with empty days to a multiple of this number. Empty days add nothing to any sum. */
 const DAYS_STEP = 64
 
-/** Limit of the bytes of stored resamples. */
 const MAX_CACHE_BYTES = 64 * 2 ** 20
 
 /**
@@ -142,8 +141,8 @@ export class Resamples {
   }
 
   /**
-   * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded as in
-   * a study. Null where one block has most of the events. The mean block is at least as long as a study's.
+   * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded
+   * (Hesterberg 2015). Null where one block has most of the events. Drawn days beyond the calendar have no events.
    */
   interval(cell: CalendarCell): { low: number; high: number; block: number } | null {
     const blocks = bootstrapBlocks(cell)
@@ -275,7 +274,7 @@ export function detailsOf(
   }
 }
 
-/** A cell's excess by day, for the test of the best cell. @param days the timeline */
+/** A cell's excess by day, scaled so that its mean over the timeline (`days`) is the cell's mean excess of an event. */
 function columnOf({ calendar, series: { events, excess }, n }: CalendarCell, days: Int32Array): Column {
   const indices = indicesIn(days, calendar)
   const eventDays = daysWith(events)

@@ -27,7 +27,6 @@ export interface BaseBars {
 }
 
 const NO_GROUP = -1
-
 /**
  * The base bars of each ticker, and the returns after them. Tickers with the same base days get the same day group;
  * those whose base bars have gaps get NO_GROUP.
@@ -87,6 +86,7 @@ function baseDays({ base, members }: EventPool): Uint8Array {
     const indices = timeline.indices.get(tickers[tickerIndex]!)!
     const dayGroup = dayGroups[tickerIndex]!
     if (dayGroup !== NO_GROUP) {
+      // The tickers of a group have the same base days, without gaps, so that one of them marks all.
       if (markedGroups.has(dayGroup)) continue
       markedGroups.add(dayGroup)
       for (let bar = firstBaseBar[tickerIndex]!; bar <= lastBaseBar[tickerIndex]!; bar++) isBase[indices[bar]!] = 1

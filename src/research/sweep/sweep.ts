@@ -66,13 +66,13 @@ export async function sweep(source: PricedSource, request: SweepQuery, options: 
 }
 
 /**
- * The cells in order of evidence, their number, and the warnings. `q` is corrected for the cells of this run, `log_q`
- * for all trials in the log.
+ * The cells in order of evidence, their number, and the warnings. `q` is corrected for the cells of this run, and with
+ * family `ledger` for the logged trials of other runs. `log_q` is corrected for all trials in the log.
  * @param logged the cells as the trial log has them; null without a log
  */
 function resultOf(summaries: readonly CellSummary[], query: KnownSweep, logged: LoggedCells | null) {
   const ps = summaries.map(({ p }) => p)
-  const otherPs = othersOf(logged, query).map(({ p }) => p)
+  const otherPs = otherTrialsInFamily(logged, query).map(({ p }) => p)
   const qs = correctedPs(ps, otherPs, query.adjust)
   const logQ = (i: number): number | null => logged?.q.get(logged.hashes[i]!) ?? null
   const ranked = summaries.map((summary, i) => ({ ...summary, q: qs[i]!, log_q: logQ(i) })).sort(compareByEvidence)
@@ -92,19 +92,19 @@ function resultOf(summaries: readonly CellSummary[], query: KnownSweep, logged: 
     log: logged?.log ?? null,
     found: cells.filter(({ q }) => q !== null && q < LEVEL).length,
     cells,
-    assumptions: assumptionsOf(query, cells.length + othersOf(logged, query).length),
+    assumptions: assumptionsOf(query, cells.length + otherTrialsInFamily(logged, query).length),
     warnings: warningsOf(ranked, query, tried),
   }
 }
 
 /** The number of trials that deflate the best Sharpe ratio, and their ratios: those of the run, or all in the log. */
 function familyOf(summaries: readonly CellSummary[], logged: LoggedCells | null, query: SweepQuery) {
-  const counted = [...summaries, ...othersOf(logged, query)]
+  const counted = [...summaries, ...otherTrialsInFamily(logged, query)]
   return { tried: counted.length, sharpes: counted.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null) }
 }
 
-/** The trials of other runs that q and the deflated Sharpe ratio count. */
-function othersOf(logged: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
+/** The logged trials of other runs that q and the deflated Sharpe ratio count; empty without family `ledger`. */
+function otherTrialsInFamily(logged: LoggedCells | null, { family }: SweepQuery): readonly Trial[] {
   return family === 'ledger' && logged !== null ? logged.others : []
 }
 
@@ -136,7 +136,6 @@ function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) 
   }
 }
 
-/** Assumptions behind the numbers, one a line. */
 function assumptionsOf(query: SweepQuery, cells: number): string[] {
   const { resamples, pbo_blocks, seed } = query
   return [

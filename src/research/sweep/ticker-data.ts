@@ -123,7 +123,6 @@ function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline):
   return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
 }
 
-/** The error for more parts than bars. */
 function tooFew(param: string, bars: number, allowed: string): InvalidParameter {
   return new InvalidParameter(`${param} needs ${allowed}; there are ${bars}.`, { param, value: bars, allowed })
 }
@@ -192,6 +191,7 @@ export async function readTickers(
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, timeframe, when, lag } = query
   const contexts = await contextsOf(source, query)
+  // Memory for the columns of all tickers; equal columns of days are stored once.
   const columns = new MarketColumns()
   const tickerData: TickerData[] = []
   const allFields = when === undefined ? fields : [...fields, when]
@@ -209,7 +209,7 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
   return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
 }
 
-/** The data of one ticker, from its bars and the states of all fields. */
+/** The data of one ticker, from its bars and the states of all fields. @param columns memory that all tickers share */
 function tickerDataOf(
   { prices, states }: BarStates,
   query: KnownSweep,
@@ -225,9 +225,10 @@ function tickerDataOf(
   runs.forEach(({ length }, field) => {
     firstRun[field + 1] = firstRun[field]! + length / 2
   })
+  const anyContext = null
   const signals = fieldStates.map(states => {
     const anyEvent = { ...ANY_EVENT, field: states.field, timeframe, after, before }
-    return signalsIn(prices, states, anyEvent, null, truths)
+    return signalsIn(prices, states, anyEvent, anyContext, truths)
   })
   const { groupStart, bars, leftBand } = groupByBand(signals, query, series.days.length)
   return {

@@ -94,17 +94,17 @@ function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): Cho
   return significant.length > 0 ? significant : tested.slice(0, 1)
 }
 
-/** Sums of the chosen cells in a test part, each with its sign from the training part. */
+/** Adds up the returns of the chosen cells' events in a test part, and their base; each with its sign from training. */
 function sumsInTestPart({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly ChosenCell[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
-  const cache = new Map<string, BaseBars>()
+  const baseByName = new Map<string, BaseBars>()
   let sums: Sums = ZERO_SUMS
   for (const { key, sign } of chosen) {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
-    const name = `${condition.field} ${horizon} ${ticker}`
-    const base = cache.get(name) ?? baseBarsOf(group, { field: condition.field, horizon, mask, timeline })
-    cache.set(name, base)
+    const baseName = `${condition.field} ${horizon} ${ticker}`
+    const base = baseByName.get(baseName) ?? baseBarsOf(group, { field: condition.field, horizon, mask, timeline })
+    baseByName.set(baseName, base)
     sums = addSums(sums, sumsOfPosition(sumsOf(poolOf(base, condition)), sign))
   }
   return sums
