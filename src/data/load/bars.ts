@@ -25,7 +25,6 @@ import { judgeSeam, jumpsAfter, type Rescaling, rescale, rescaledCount, type Sea
 export interface MergedBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
-  /** Oddities where a file's bars meet stored ones. */
   oddities: SourcedOddity[]
   changes: Change[]
   /** Tickers whose events pulled from a server are removed. */
@@ -41,10 +40,8 @@ export interface Change {
   data(): Promise<TickerData>
 }
 
-/** Maximum number of changed bars held in memory. */
 const MAX_BARS_IN_MEMORY = 700_000
 
-/** How bars of a stored ticker are treated. */
 export interface Choices {
   /** Replace all stored data. */
   replace: boolean
@@ -109,11 +106,8 @@ function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () 
   }
 }
 
-interface Refused {
-  refused: RefusedTicker
-}
+type Refused = { refused: RefusedTicker }
 
-/** Bars that fit. */
 interface Fit {
   report: TickerReport
   oddities: SourcedOddity[]
@@ -166,6 +160,7 @@ async function withStoredTail(store: Store, data: TickerData, firstChanged: numb
   if (firstChanged === 0) return data
   const { entry, daily } = data
   const since = firstChangedBars(daily.days, firstChanged)
+  // The labels of an event, such as its flips, count the events before it: also those of earlier bars are needed.
   const from = {
     daily: firstBarNeededForLabels('daily', since.daily),
     weekly: firstBarNeededForLabels('weekly', since.weekly),
@@ -179,7 +174,7 @@ async function withStoredTail(store: Store, data: TickerData, firstChanged: numb
   }
 }
 
-/** The bar from which on derived data may differ from the stored ones; 0: from the first bar on. */
+/** The index of the first bar whose derived data may differ from the stored ones. @param ranges runs of merged bars */
 function firstChangedBar(stored: Stored | null, now: TickerData, ranges: readonly BarRange[]): number {
   // Another asset class may change the weeks; unadjusted closes may be known only from now on.
   const isSame =
@@ -189,7 +184,8 @@ function firstChangedBar(stored: Stored | null, now: TickerData, ranges: readonl
   // The first range has the stored bars that did not change, if it begins with the first of them.
   const firstRange = ranges[0]
   const since = isSame && firstRange?.index === 0 ? firstRange.bars : 0
-  return changesSplitBasis(now, since) ? 0 : since
+  // Figures a share of all earlier bars depend on the share basis: whether prices count the shares after the split.
+  return mayChangeShareBasis(now, since) ? 0 : since
 }
 
 /**
@@ -197,7 +193,7 @@ function firstChangedBar(stored: Stored | null, now: TickerData, ranges: readonl
  * which may change the share basis of earlier bars. Nothing else that classifies a bar depends on later bars.
  * @param since the first new bar
  */
-function changesSplitBasis({ daily: { days }, facts }: TickerData, since: number): boolean {
+function mayChangeShareBasis({ daily: { days }, facts }: TickerData, since: number): boolean {
   const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
   return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
@@ -299,6 +295,7 @@ function fitStoredBars(
   const judgedAgain = judgeSeam(rescaled, bars, context)
   const canRescale = judgedAgain.mismatch === null
   if (scale === 'rescale' && canRescale) {
+    // The columns with room have the old scale.
     const rescaledStored = { ...stored, series: rescaled, seriesWithRoom: null }
     return { stored: rescaledStored, rescaling: mismatch, oddities: judgedAgain.oddities }
   }
@@ -338,22 +335,23 @@ export async function cutBars(
     throw new InvalidParameter(what, { param: 'after', value, allowed })
   }
   const pending = await Pending.read(store)
+  pending.restartStoppedImports()
   const cut = { ...entry, bars: keptBars, last: allBars.days[keptBars - 1]! }
-  pending.noteBarsWritten(null)
   const changed = tickerData(cut, firstBars(allBars, keptBars), await store.sheets(ticker))
   if (changed.sector != null) pending.sectors.add(changed.sector)
   return { changed, removed: allBars.days.length - keptBars, pending }
 }
 
-/** A ticker with all its data under another name, and what is left to derive. */
+/** A ticker's data under another name, and what is left to derive. `records` is empty for a ticker without bars. */
 export async function renamedData(
   store: Store,
   ticker: string,
   name: string,
 ): Promise<{ records: TickerData[]; sheets: TickerSheet[]; pending: Pending }> {
   const pending = await Pending.read(store)
-  pending.noteBarsWritten(null)
+  pending.restartStoppedImports()
   const facts = await store.sheets(ticker)
+  // A record is written without the fields that compare it with its sector: they are derived afterwards.
   pending.addSectorOf(securityOf(facts))
   if (pending.tickers.delete(ticker)) pending.tickers.add(name)
   const sheets = FACT_KINDS.flatMap((kind): TickerSheet[] => {
@@ -367,8 +365,8 @@ export async function renamedData(
 }
 
 /**
- * Whether two tickers have the same bars and facts, and nothing of the new one is from a bands server. A rename leaves
- * such copies if it is interrupted between two database servers.
+ * Whether the new ticker is a copy of the old one: same bars and facts. A rename leaves such copies if it is stopped
+ * between two database servers. A ticker with events pulled from a server is none: only others can be renamed.
  */
 export async function hasSameData(store: Store, oldTicker: string, newTicker: string): Promise<boolean> {
   const contentOf = async (ticker: string) => {
@@ -376,8 +374,8 @@ export async function hasSameData(store: Store, oldTicker: string, newTicker: st
     const comparableEntry = entry === null ? null : { ...entry, ticker: '' }
     return [comparableEntry, await store.bars(ticker), await store.sheets(ticker)]
   }
-  const pulledSeries = await store.pages.entries(newTicker)
-  return pulledSeries.length === 0 && isDeepStrictEqual(await contentOf(oldTicker), await contentOf(newTicker))
+  const pulledPages = await store.pages.entries(newTicker)
+  return pulledPages.length === 0 && isDeepStrictEqual(await contentOf(oldTicker), await contentOf(newTicker))
 }
 
 /** A ticker with changed bars and its facts, which give its asset class and sector. Only facts that count are kept. */
@@ -403,7 +401,7 @@ async function describePulled(store: Store, tickers: readonly SourcedBars[]): Pr
   return texts
 }
 
-/** Merges a file's bars with stored ones, and records the import that each bar is from. */
+/** Merges a file's bars with stored ones, and records the origins of all: runs of bars from one import each. */
 function mergeWithOrigins(
   { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
@@ -421,10 +419,11 @@ function mergeWithOrigins(
   const note = `${ticker}: the close before adjustment is unknown on ${unknownCloses} of its bars, so earnings have no yield there; import the whole history with both closes`
   if (unknownCloses > 0) addNote(report, note)
   const jumps = jumpsAfter(stored?.jumps ?? [], series, bars)
-  const jumpsNow = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
+  // An origin that begins after an accepted jump has its factor.
+  const jumpFactors = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))
   const stamp = { source, format, importedAt }
   const earlier = stored === null ? [] : originsOf(stored.entry)
-  const origins = limitOrigins(originsAfter(earlier, ranges, jumpsNow, stamp))
+  const origins = limitOrigins(originsAfter(earlier, ranges, jumpFactors, stamp))
   const entry: TickerEntry = {
     ticker,
     assetClass: stored?.entry.assetClass ?? null,

@@ -64,7 +64,6 @@ export function groupTickers<T>(tickers: readonly T[], barsOf: (ticker: T) => nu
   return groups
 }
 
-/** Tickers that are written together. */
 export interface DerivedGroup<Ticker> {
   group: readonly Ticker[]
   records: readonly PackedRecord[]
@@ -92,7 +91,7 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** Returns a function that counts a ticker as derived and reports the progress. */
+/** Returns a function to call after each derived ticker. It reports `done`, the tickers before it, and all `rows`. */
 export function progressReporter(file: string, tickerCount: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
@@ -102,7 +101,6 @@ export function progressReporter(file: string, tickerCount: number, onProgress: 
   }
 }
 
-/** About the number of bars that one millisecond derives. */
 const BARS_DERIVED_PER_MS = 300
 
 /** Bars of a task for other machines, about a second's, and the most such tasks whose records wait to be written. */
@@ -119,14 +117,15 @@ export async function* deriveStored(
   const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
   const groups = groupTickers(entries, ({ bars }) => bars, cluster === undefined ? MAX_GROUP_BARS : TASK_BARS)
   if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
-  const withOwnData = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
+  const dataOfGroup = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
   const work: Work<TickerEntry[], PackedRecord[]> = {
     job: 'derive',
+    // The tasks share no data: each message to a machine has those of its group.
     data: () => null,
+    withOwnData: dataOfGroup,
     tasks: groups,
     ms: 1 + entries.reduce((sum, { bars }) => sum + bars, 0) / BARS_DERIVED_PER_MS,
-    here: async group => (await withOwnData(group)).map(deriveRecord),
-    withOwnData,
+    here: async group => (await dataOfGroup(group)).map(deriveRecord),
     maxMessages: TASKS_AHEAD,
   }
   let done = 0
@@ -178,9 +177,9 @@ const FIELDS_BY_OWN_FACTS = FIELDS.filter(field => field.needs === 'facts')
 
 /**
  * Derives the fields that compare the tickers of a sector with each other.
- * @param fresh tickers with new facts: all their fields that use facts are derived
+ * @param withNewFacts tickers whose other fields that use facts are derived as well
  */
-async function amendSector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {
+async function amendSector(store: Store, key: string, withNewFacts: ReadonlySet<string>): Promise<Amendment[]> {
   const sectors = new Sectors(store)
   const members = await sectors.members(key)
   const amendments: Amendment[] = []
@@ -188,20 +187,23 @@ async function amendSector(store: Store, key: string, fresh: ReadonlySet<string>
     const sector = await sectors.sectorOf(key, timeframe)
     for (const member of members) {
       const { ticker } = member.entry
-      const fields = fresh.has(ticker) ? FIELDS_BY_FACTS : BY_SECTOR
-      amendments.push(amendment(member, timeframe, sector.seenFrom(ticker), fields))
+      const fields = withNewFacts.has(ticker) ? FIELDS_BY_FACTS : BY_SECTOR
+      const otherMembers = sector.seenFrom(ticker)
+      amendments.push(amendment(member, timeframe, otherMembers, fields))
     }
   }
   return amendments
 }
 
-/** Derives a ticker's fields that use facts, without comparing it with its sector; nothing for a ticker without bars. */
+/**
+ * Derives a ticker's fields that use facts, once no sector is pending any more. Its comparison with its sector stays as
+ * stored; without a sector or facts it becomes null. Returns an empty list for a ticker without bars.
+ */
 async function amendTicker(store: Store, ticker: string): Promise<Amendment[]> {
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
   const company = await companyOf(store, entry)
-  // A pending sector would have been derived before: the stored comparison with it is up to date.
   const isCompared = company.facts !== null && sectorKey(securityOf(sheets)) !== null
   const fields = isCompared ? FIELDS_BY_OWN_FACTS : FIELDS_BY_FACTS
   return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))

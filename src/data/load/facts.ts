@@ -27,20 +27,19 @@ import type { SheetReport } from './report.js'
 /** The changes that a file's facts make, not yet written. */
 export interface MergedFacts {
   reports: SheetReport[]
-  /** Tickers that have no bars yet. */
   barless: number
   /** Sentences about records that are probably wrong, for people. */
   doubts: Words[]
   sheets: TickerSheet[]
   /** Tickers that became crypto or no longer are: weeks with weekends differ from those without. */
-  changed: TickerData[]
+  changedTickers: TickerData[]
   /** What is left to derive once this is written. */
   pending: Pending
 }
 
 /**
- * Merges facts with stored ones; readers have already validated the records. Throws BadData for a ticker with two asset
- * classes.
+ * Merges facts with stored ones. Writes nothing: returns the changed sheets, and in `pending` the tickers and sectors
+ * to derive again once these are written. Throws BadData for a ticker with two asset classes.
  * @param replaces whether a ticker's records of a kind are replaced
  */
 export async function mergeFactsOfFile(
@@ -50,7 +49,7 @@ export async function mergeFactsOfFile(
   replaces: (ticker: string, kind: FactKind) => boolean,
 ): Promise<MergedFacts> {
   const pending = await Pending.read(store)
-  const mergedFacts: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changed: [], pending }
+  const mergedFacts: MergedFacts = { reports: [], barless: 0, doubts: [], sheets: [], changedTickers: [], pending }
   for (const [ticker, incoming] of Map.groupBy(facts, ({ ticker }) => ticker)) {
     const replacedKinds = incoming.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
     const before = await undamagedSheets(store, ticker, replacedKinds, mergedFacts.pending)
@@ -63,14 +62,14 @@ export async function mergeFactsOfFile(
       return { kind, result }
     })
     mergedFacts.reports.push(...merged.map(({ kind, result }) => sheetReport(ticker, kind, result)))
-    const changed = merged.filter(({ kind, result }) => changesSheet(result, before[kind]))
-    mergedFacts.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
+    const changedSheets = merged.filter(({ kind, result }) => changesSheet(result, before[kind]))
+    mergedFacts.sheets.push(...changedSheets.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
     if (incoming.some(({ kind }) => kind === 'splits'))
       mergedFacts.doubts.push(...splitDoubts(ticker, after as FactSheets))
     const entry = await store.ticker(ticker)
     if (entry === null) mergedFacts.barless++
-    else if (changed.length > 0) {
-      const kinds = changed.map(({ kind }) => kind)
+    else if (changedSheets.length > 0) {
+      const kinds = changedSheets.map(({ kind }) => kind)
       await markPending(store, entry, { before, after: after as FactSheets, kinds }, mergedFacts)
     }
   }
@@ -154,12 +153,12 @@ function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
 /** Kinds of facts that change a sector's comparison: its earnings yields or its members. */
 const KINDS_COMPARED_IN_SECTOR: readonly FactKind[] = ['reports', 'splits', 'securities']
 
-/** Marks what changed facts leave to derive: the ticker, its sectors, and its bars if it became or ceased to be crypto. */
+/** Marks the work that changed facts leave: the ticker, its sectors, and its bars if it became or is no longer crypto. */
 async function markPending(
   store: Store,
   entry: TickerEntry,
   { before, after, kinds }: { before: FactSheets; after: FactSheets; kinds: readonly FactKind[] },
-  { changed, pending }: MergedFacts,
+  { changedTickers, pending }: MergedFacts,
 ): Promise<void> {
   pending.tickers.add(entry.ticker)
   const changesComparison = kinds.some(kind => KINDS_COMPARED_IN_SECTOR.includes(kind))
@@ -168,7 +167,7 @@ async function markPending(
   const assetClass = securityOf(after)?.asset_class ?? null
   if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
   const daily = (await store.bars(entry.ticker))!
-  changed.push({ entry: { ...entry, assetClass }, daily, facts: countedFacts(after) })
+  changedTickers.push({ entry: { ...entry, assetClass }, daily, facts: countedFacts(after) })
 }
 
 function sheetReport(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {
@@ -299,10 +298,11 @@ export function recordToStore(kind: FactKind, ticker: string, incoming: object):
   ) as unknown as FactRecord
 }
 
-/** A value as its column stores it. Throws InvalidParameter for one that it cannot hold. @param where as in `reports of AAPL` */
+/** A value as its column stores it. Throws InvalidParameter for one it cannot hold. @param where `reports of AAPL` */
 function valueToStore(column: FactColumn, value: unknown, where: string): unknown {
   const { name, holds, required } = column
   if (value === undefined || value === null) {
+    // By default, figures a share count the shares of the bars' prices.
     if (required !== true) return holds === 'basis' ? 'bars' : null
     throw invalidValue(where, name, value, 'a value, which every record needs')
   }

@@ -99,13 +99,14 @@ function refuseBadBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'
   }
 }
 
-/** Checks facts from a program, and returns their records grouped by ticker and kind. */
+/** Facts from a program, grouped by ticker and kind. Throws InvalidParameter or BadData for bad ones. */
 export function factsFromCaller(
   value: unknown,
   { file }: Pick<FactSource, 'file'>,
   today: Day | undefined,
 ): TickerFacts[] {
   const latest = latestBar(today)
+  // Only refuses contradicting records here.
   const sink = new FactsSink(latest)
   const groups = new Map<string, TickerFacts & { records: FactRecord[] }>()
   for (const [i, item] of listOf('facts', value).entries()) {
@@ -142,7 +143,6 @@ function refuseBadRecord(
   }
 }
 
-/** Checks the source of facts from a program. */
 export function sourceFromCaller(value: unknown): Pick<FactSource, 'file' | 'format'> {
   const { file, format } = objectOf('source', value)
   return { file: nonEmptyText('source.file', file), format: nonEmptyText('source.format', format) }

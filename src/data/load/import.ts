@@ -71,7 +71,6 @@ export interface Finished {
   since: string | null
 }
 
-/** What an importer works with. */
 interface Tools {
   open: () => Promise<Store>
   read: ReadFile
@@ -208,7 +207,7 @@ export class Importer {
     const entries = await this.store.tickers()
     const onTicker = progressReporter('', entries.length, onProgress)
     for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
-      // Until the last ticker is written, the store must not claim the current definitions.
+      // Until the last ticker is written, the definitions of the store are marked as mixed, or as not derived at all.
       const untilLast = definitions === UNDERIVED ? UNDERIVED : HALF_REBUILT
       const areCurrent = definitions === DEFINITIONS_VERSION || isLast
       await this.store.write({ records, unsettled: pending.keys }, areCurrent ? DEFINITIONS_VERSION : untilLast)
@@ -218,13 +217,13 @@ export class Importer {
     return entries.length
   }
 
-  /** Deletes a ticker's bars, events, facts and pulled pages; false if there were none. */
+  /** Deletes a ticker's bars, events, facts and pulled pages; false if there were none. Throws InvalidParameter. */
   async remove(ticker: string): Promise<boolean> {
     textOf('ticker', ticker)
     if (this.#store === null) return false
     await this.#openCurrent({})
     const pending = await Pending.read(this.store)
-    pending.noteBarsWritten(null)
+    pending.restartStoppedImports()
     pending.addSectorOf(securityOf(await undamagedSheets(this.store, ticker, FACT_KINDS, pending)))
     const removed = await this.store.remove(ticker, pending.keys)
     await this.#derivePending({})
@@ -351,23 +350,25 @@ export class Importer {
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
     const { release, tickers, withoutVolume, ...fileReport } = result
+    // Bars that do not fit into memory are in a temporary file until the run is over.
     this.#run.releaseOnClose(release)
     const sourced = tickers.map(ticker => withSource(ticker, fileReport))
-    const { reports, refused, oddities, resumed } = await this.#mergeAndWriteBars(sourced, options)
+    const { reports, refused, oddities, resumedTickers } = await this.#mergeAndWriteBars(sourced, options)
     const warnings = withOddities(fileReport, oddities)
     const remarks = [...fileReport.remarks, ...volumeRemarks(withoutVolume, tickers.length)]
-    return { ...fileReport, tickers: reports, refused, remarks, warnings, ...(resumed > 0 && { resumed }) }
+    const resumed = resumedTickers > 0 ? { resumed: resumedTickers } : {}
+    return { ...fileReport, tickers: reports, refused, remarks, warnings, ...resumed }
   }
 
   /**
-   * Merges bars with the stored ones, and writes them. `resumed` is the number of tickers that a stopped import has done.
+   * Merges bars with the stored ones, and writes them. `resumedTickers`: how many a stopped import has loaded before.
    * @param onRefused called for each refused ticker before anything is written
    */
   async #mergeAndWriteBars(
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
-  ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
+  ): Promise<Pick<MergedBars, 'reports' | 'refused' | 'oddities'> & { resumedTickers: number }> {
     for (const incoming of tickers) this.#run.refuseContradiction(incoming)
     let scale: Choices['scale']
     if (rescale) scale = 'rescale'
@@ -375,12 +376,12 @@ export class Importer {
     // Identifies a file that a stopped import has loaded in part.
     const contentChecksum = (): string => checksum(contentPieces(tickers, JSON.stringify({ replace, scale })))
     const pending = await Pending.read(this.store)
-    const resumed = pending.files.length === 0 ? 0 : pending.loadedTickerCount(contentChecksum())
-    const finishedTickers = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
+    const resumedTickers = pending.files.length === 0 ? 0 : pending.loadedTickerCount(contentChecksum())
+    const finishedTickers = new Set(tickers.slice(0, resumedTickers).map(({ ticker }) => ticker))
     // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refusedFiles.get(ticker)
-      const isFirstFile = replace && this.#run.isFirstCall(`bars ${ticker}`)
+      const isFirstFile = replace && this.#run.claimReplacement(`bars ${ticker}`)
       return { replace: isFirstFile && !finishedTickers.has(ticker), scale, refusedBefore }
     }
     const merged = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
@@ -391,15 +392,16 @@ export class Importer {
       if (refusal !== undefined) await onRefused?.(incoming, refusal)
     }
     await this.#writeBars(merged, tickers, contentChecksum, onProgress)
+    // Later files of the run must not contradict these bars, nor follow bars that are on another scale.
     for (const incoming of tickers) {
       const reason = refusals.get(incoming.ticker)?.reason
-      if (reason === undefined) this.#run.add(incoming)
+      if (reason === undefined) this.#run.rememberBars(incoming)
       else if (reason === 'split' || reason === 'factor') this.#run.refusedFiles.set(incoming.ticker, incoming.source)
     }
-    return { reports, refused, oddities, resumed }
+    return { reports, refused, oddities, resumedTickers }
   }
 
-  /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
+  /** Derives and writes the tickers that bars have changed, in groups. Until the last the store notes how far it is. */
   async #writeBars(
     { changes, replacedPulled, pending }: MergedBars,
     tickers: readonly SourcedBars[],
@@ -417,6 +419,7 @@ export class Importer {
       file: first.source,
       of: tickers.length,
       since: new Date().toISOString(),
+      // A file that is written at once cannot be resumed, and needs no checksum.
       content: groups.length > 1 || pending.files.length > 0 ? contentChecksum() : '',
     }
     const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
@@ -426,6 +429,7 @@ export class Importer {
     let loaded = pending.loadedTickerCount(partlyLoaded.content)
     for await (const { group, records, isLast } of derivedGroups) {
       const nowLoaded = isLast ? partlyLoaded.of : indexes.get(group.at(-1)!.ticker)! + 1
+      // After the last group this removes the mark of a partly loaded file.
       pending.noteBarsWritten({ ...partlyLoaded, tickers: nowLoaded })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
@@ -437,25 +441,25 @@ export class Importer {
     }
   }
 
-  /** Merges facts with the stored ones, and writes them. */
+  /** Merges facts with the stored ones, and writes them. With `replace`, only a run's first file replaces records. */
   async #mergeAndWriteFacts(
     facts: readonly TickerFacts[],
     { file, format }: Pick<FactSource, 'file' | 'format'>,
     { replace = false }: ImportOptions,
   ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
-    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirstCall(`${kind} ${ticker}`)
-    const { reports, barless, doubts, sheets, changed, pending } = await this.store.atOneMoment(() =>
+    const replaces = (ticker: string, kind: FactKind) => replace && this.#run.claimReplacement(`${kind} ${ticker}`)
+    const { reports, barless, doubts, sheets, changedTickers, pending } = await this.store.atOneMoment(() =>
       mergeFactsOfFile(this.store, facts, source, replaces),
     )
     if (sheets.length > 0) {
-      const records = changed.map(deriveRecord)
+      const records = changedTickers.map(deriveRecord)
       await this.store.write({ sheets, records, unsettled: pending.keys }, DEFINITIONS_VERSION)
     }
     return { reports, barless, doubts }
   }
 
-  /** Derives what a killed import left. Ignores a BandsError: this importer's work is done, and the next writer retries. */
+  /** Derives what a killed import left. Ignores a BandsError: the own work is done, and the next writer tries again. */
   async #finishKilledImport(): Promise<void> {
     try {
       if ((await this.store.definitions()) === DEFINITIONS_VERSION) await this.#derivePending({})
@@ -464,16 +468,16 @@ export class Importer {
     }
   }
 
-  /** Derives what is pending, one step per transaction. */
+  /** Derives what is pending, one step per transaction. After that, the work of a killed import is finished as well. */
   async #derivePending({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
-    const left = this.#leftByKilledImport
-    // After an abort, do not try again at the end.
+    const leftByKilledImport = this.#leftByKilledImport
+    // If this fails, `close` does not try again.
     this.#leftByKilledImport = null
     const pending = await Pending.read(this.store)
     for await (const { amendments, what, done, of } of pendingSteps(this.store, pending)) {
       onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
       await this.store.write({ amendments, unsettled: pending.keys }, DEFINITIONS_VERSION)
     }
-    this.#finished ??= left
+    this.#finished ??= leftByKilledImport
   }
 }

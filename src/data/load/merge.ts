@@ -18,12 +18,13 @@ export interface Counts {
 
 export interface Merged extends Counts {
   series: Series
-  /** All of the series, in their order. */
+  /** Runs of merged bars, in their order: which were stored already and which are new. */
   ranges: BarRange[]
 }
 
 /**
- * Merges new daily bars into stored ones; on a common date the new bar wins.
+ * Merges new daily bars into stored ones; on a common date the new bar wins. Returns also the `ranges`: runs of merged
+ * bars, each with its index among the stored ones, or null for new bars.
  * @param storedWithRoom the stored bars, in columns with room after them, for new bars that are all later
  */
 export function mergeSeries(stored: Series, incoming: Series, storedWithRoom: Series | null = null): Merged {
@@ -104,6 +105,7 @@ function hasDay(days: Int32Array, day: Day): boolean {
 
 /** Copies the bars from `first` up to, but not including, `until` into `to`, from its bar `toFirst` on. */
 function copyBars(from: Series, first: number, until: number, to: Series, toFirst: number): void {
+  // Mostly one bar, which is faster without views.
   if (until - first === 1) {
     to.days[toFirst] = from.days[first]!
     for (const column of BAR_FIGURES) to[column][toFirst] = from[column][first]!
@@ -125,12 +127,7 @@ function appendRange(ranges: BarRange[], index: number | null, bars: number): vo
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
   // A file with only adjusted closes says nothing about unadjusted ones.
-  return b.unadjustedClose === undefined || unadjustedCloseAt(a, i) === b.unadjustedClose[j]
-}
-
-/** The close before adjustment; NaN if the series does not have it. */
-function unadjustedCloseAt({ unadjustedClose }: Series, t: number): number {
-  return unadjustedClose?.[t] ?? Number.NaN
+  return b.unadjustedClose === undefined || a.unadjustedClose?.[i] === b.unadjustedClose[j]
 }
 
 /** The first day on which two series have different bars; undefined when they agree. */
@@ -179,28 +176,26 @@ export function originsAfter(
   return origins
 }
 
-/** Maximum number of ranges per ticker: every question reads the list, and each day may add one. */
+/** Maximum number of origins per ticker: every question reads the list, and each day may add one. */
 const MAX_ORIGINS = 16
+const NEVER_JOINED_NEWEST = 4
 
-/** Number of newest ranges that are never merged. */
-const UNMERGED_NEWEST = 4
-
-/** Limits the number of origins: too many are merged with their neighbours, the shortest first. */
+/** Limits the number of origins, runs of bars from one import: joins neighbours, shortest first, not over a jump. */
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
-  const merged = [...origins]
-  while (merged.length > MAX_ORIGINS) {
-    const index = shortestPair(merged)
+  const limited = [...origins]
+  while (limited.length > MAX_ORIGINS) {
+    const index = shortestPair(limited)
     if (index === null) break
-    merged.splice(index, 2, joinOrigins(merged[index]!, merged[index + 1]!))
+    limited.splice(index, 2, joinOrigins(limited[index]!, limited[index + 1]!))
   }
-  return merged
+  return limited
 }
 
-/** Index of the first of the two neighbours with the fewest bars, the oldest if equal; null if jumps separate all. */
+/** Index of the first of the two neighbours with the fewest bars, the oldest if equal; null if none may be joined. */
 function shortestPair(origins: readonly Origin[]): number | null {
   let shortest: number | null = null
   let leastBars = Number.POSITIVE_INFINITY
-  for (let i = 0; i + 1 < origins.length - UNMERGED_NEWEST; i++) {
+  for (let i = 0; i + 1 < origins.length - NEVER_JOINED_NEWEST; i++) {
     const bars = origins[i]!.bars + origins[i + 1]!.bars
     if (origins[i + 1]!.jump !== undefined || bars >= leastBars) continue
     shortest = i

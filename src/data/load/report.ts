@@ -98,7 +98,6 @@ export interface FactsReport extends Omit<FactsResult, 'facts'> {
 /** What became of one file. */
 export type FileReport = BarsReport | FactsReport
 
-/** Bars that came from somewhere. */
 export interface SourcedBars extends TickerBars {
   source: string
   format: string

@@ -9,10 +9,8 @@ import { Spill } from '../feeds/spill.js'
 import { firstContradiction } from './merge.js'
 import type { SourcedBars } from './report.js'
 
-/** Maximum bytes of earlier files held in memory. */
 const MAX_BYTES_IN_MEMORY = 32 * 1024 * 1024
 
-/** Bars that an earlier file of the run had. */
 interface FileBars {
   file: string
   bars(): Series
@@ -20,7 +18,7 @@ interface FileBars {
 
 /** The data of one run so far: to find files that contradict each other, and to replace a ticker only once. */
 export class Run {
-  readonly #calledNames = new Set<string>()
+  readonly #replacedNames = new Set<string>()
   readonly #barsByTicker = new Map<string, FileBars[]>()
   readonly #spill = new Spill()
   readonly #releases: (() => void)[] = []
@@ -42,15 +40,15 @@ export class Run {
     }
   }
 
-  /** Whether this is the first call of the run with a name, such as `bars AAPL`. */
-  isFirstCall(name: string): boolean {
-    const isFirst = !this.#calledNames.has(name)
-    this.#calledNames.add(name)
+  /** Whether this run has not yet replaced some data, such as `bars AAPL`; then they count as replaced. */
+  claimReplacement(name: string): boolean {
+    const isFirst = !this.#replacedNames.has(name)
+    this.#replacedNames.add(name)
     return isFirst
   }
 
   /** Remembers the imported bars of a ticker, for comparison with those of later files. */
-  add(incoming: SourcedBars): void {
+  rememberBars(incoming: SourcedBars): void {
     const { ticker, source } = incoming
     const fileBars = { file: source, bars: incoming.spilled ? () => incoming.bars : this.#storeBars(incoming.bars) }
     const earlier = this.#barsByTicker.get(ticker)

@@ -89,10 +89,10 @@ export function judgeSeam(
   return mismatch === null ? judgeNeighbours(stored, incoming, seamDays, known) : { mismatch, oddities: [] }
 }
 
-/** The mismatch that closes of common days show; null if they fit. */
+/** The mismatch that closes of common days show; null if they fit, or the file replaces all bars of another scale. */
 function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): SeamMismatch | null {
   const closes = commonCloses(stored, incoming, seamDays)
-  // A file that has every stored day leaves nothing on another scale.
+  // Then the file replaces all stored bars, and none of another scale remains.
   const hasEveryDay = closes.length === stored.days.length
   const change = hasEveryDay ? null : leadingScaleChange(closes)
   if (change !== null) {
@@ -119,7 +119,6 @@ function areNearlyAll(alike: number, total: number): boolean {
   return total - alike <= maxCorrected
 }
 
-/** The closes of a day that both series have. */
 interface CommonClose {
   day: Day
   /** The stored price, that of the file, and the file's relative to the stored one. */
@@ -198,7 +197,7 @@ function priceStep(prices: readonly number[]): number {
   return 0
 }
 
-/** The single factor between nearly all closes of common days, within rounding; null if there is none. */
+/** The single factor, not 1, between nearly all closes of two or more common days; null if there is none. */
 function commonFactor(closes: readonly CommonClose[]): number | null {
   if (closes.length < 2) return null
   const withFactor = closes.filter(hasFactor(medianRatio(closes)))
@@ -240,7 +239,8 @@ function moveTogether(closes: readonly CommonClose[]): boolean {
 }
 
 /**
- * The mismatch of closes that differ by one factor.
+ * The mismatch of closes that differ by one factor. `jumps` are those that remain if it is accepted: one at each seam,
+ * which is a stored day next to a day of the file.
  * @param fitsFrom the first stored day that is already on the file's scale (default: none)
  */
 function factorMismatch(
@@ -262,7 +262,6 @@ function factorMismatch(
   return fitsFrom === undefined ? mismatch : { ...mismatch, fitsFrom }
 }
 
-/** Ratios of splits that are usual. */
 const USUAL_RATIOS = [2, 3, 4, 5, 7, 10, 20]
 const USUAL_SPLITS: readonly Scale[] = [
   ...USUAL_RATIOS.flatMap(ratio => [
@@ -342,6 +341,7 @@ function judgeNeighbours(
     isInFile(day) ? incoming.close[day.incomingIndex]! : stored.close[day.storedIndex]!
   for (const [earlier, later] of seamsBetween(seamDays)) {
     const dayInFile = isInFile(later) ? later : earlier
+    // A file that repeats the stored close does not change the step.
     const isUnchanged = dayInFile.storedIndex >= 0 && closeOn(dayInFile) === stored.close[dayInFile.storedIndex]
     if (isUnchanged) continue
     if (dayInFile.storedIndex < 0 && later.day - earlier.day > 1) {
@@ -353,9 +353,9 @@ function judgeNeighbours(
     const ratio = closeOn(later) / previousClose
     const jump = jumpBetween(previousClose, closeOn(later))
     if (jump === null || isAccepted(context.jumps, earlier, later, ratio)) continue
-    const split = context.splits.find(({ ex_date, ratio: newShares }) => {
-      return ex_date > earlier.day && ex_date <= later.day && !isJump(1 / newShares, ratio)
-    })
+    const explainsJump = ({ ex_date, ratio: newShares }: Split): boolean =>
+      ex_date > earlier.day && ex_date <= later.day && !isJump(1 / newShares, ratio)
+    const split = context.splits.find(explainsJump)
     const [series, t] = later === dayInFile ? [incoming, later.incomingIndex] : [stored, later.storedIndex]
     const step = split === undefined ? likelySplitOnDay(previousClose, series, t) : scaleOf(split)
     if (step === null) {
@@ -364,6 +364,7 @@ function judgeNeighbours(
     }
     // Raw prices fall on the day of a split.
     if (split !== undefined && context.prices === 'raw') continue
+    // The scale is that of the file, relative to the stored bars.
     const scale = later === dayInFile ? step : { by: step.over, over: step.by }
     firstJump ??= split === undefined ? { scale } : { scale, split }
     jumps.push(jumpAt(earlier, later, scale))
@@ -384,8 +385,9 @@ function isAccepted(jumps: readonly AcceptedJump[], a: SeamDay, b: SeamDay, fact
 }
 
 /**
- * The accepted jumps after a merge. New bars may lie between the two bars of a jump: it moves to the neighbours among
- * them whose ratio is nearest to its factor. A jump whose bars are both in the file is dropped: the file shows it.
+ * The jumps between bars of two files that the user accepted, after a merge. New bars may lie between the two bars of a
+ * jump: it moves to the neighbours whose ratio is nearest to its factor. Within one file no jump needs to be accepted,
+ * so one whose bars are both in the new file is dropped.
  */
 export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incoming: Series): AcceptedJump[] {
   if (jumps.length === 0) return []

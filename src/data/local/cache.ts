@@ -406,14 +406,16 @@ export class Pending {
     return this.#files.find(part => part.content === content)?.tickers ?? 0
   }
 
-  /**
-   * Notes that bars were written. After that, a stopped import of another file starts again from its first ticker.
-   * @param part the file of the bars, as far as it is loaded; null: other data
-   */
-  noteBarsWritten(part: PartlyLoadedFile | null): void {
-    const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
-    this.#files = others.map(other => ({ ...other, content: '' }))
-    if (part !== null && part.tickers < part.of) this.#files.push(part)
+  /** Notes how much of a file is loaded; a complete one is no longer listed. Stopped imports of others start again. */
+  noteBarsWritten(part: PartlyLoadedFile): void {
+    this.#files = this.#files.filter(({ file, content }) => file !== part.file && content !== part.content)
+    this.restartStoppedImports()
+    if (part.tickers < part.of) this.#files.push(part)
+  }
+
+  /** Makes each stopped import start again from its first ticker: other bars have changed in the meantime. */
+  restartStoppedImports(): void {
+    this.#files = this.#files.map(file => ({ ...file, content: '' }))
   }
 
   /** Accepts those files as they are; they are no longer reported. */
