@@ -30,7 +30,6 @@ export interface RowPositions {
   describeRejected(row: number, fault: Fault): Rejected
 }
 
-/** The bars of a whole file, and the notes about them. */
 type Collected = Pick<
   ReadResult,
   'rows' | 'tickers' | 'withoutVolume' | 'rejected' | 'remarks' | 'warnings' | 'release'
@@ -38,7 +37,6 @@ type Collected = Pick<
 
 const UNTRADED_DAYS = 'a day without a trade, whose open, high, low and close are empty, is left out'
 
-/** Maximum bytes of bars in memory while a file is read. */
 const MAX_BYTES_IN_MEMORY = 80 * 1024 * 1024
 
 /**
@@ -118,7 +116,6 @@ export class Collector {
     }
   }
 
-  /** The position of a field in the current row. */
   positionOf(row: number, role: Role): FilePosition {
     const { line, column } = this.positions.describeRejected(row, { role, reason: '' })
     return { file: this.#file, line, column }

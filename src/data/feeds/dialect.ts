@@ -222,7 +222,6 @@ function addUnnamedColumn(names: string[], samples: readonly string[][]): string
   return isRowNameDate || isDateShifted ? ['', ...names] : names
 }
 
-/** Whether a name is that of a column of bars or facts. */
 function isColumnName(name: string): boolean {
   return isNameOfRole(name) || isFactName(name)
 }

@@ -30,7 +30,6 @@ export type Order = 'ascending' | 'descending' | 'unsorted'
 type Columns = [
   ...[days: Int32Array, rows: Int32Array, seconds: Int32Array],
   ...[open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array],
-  /** The close before it was adjusted. */
   unadjusted: Float64Array,
 ]
 
@@ -59,7 +58,7 @@ export class GrowingBars {
   #days: DaySet | null = null
   #ascending = true
   #descending = true
-  /** How many bars are dated by a time in UTC from 10:00 on, by weekday. */
+  /** How many bars are dated by a time in UTC from 10:00 on, by weekday: shows days that begin the evening before. */
   readonly #utcAfternoonsByWeekday = [0, 0, 0, 0, 0, 0, 0]
 
   constructor(ticker: string, spill: Spill) {
@@ -90,6 +89,7 @@ export class GrowingBars {
     if (isAfterAll) this.#latestDay = day
     if (isBeforeAll) this.#earliestDay = day
     this.#days?.add(day)
+    // For `areDatedDayBefore`.
     if (bar.inUtc && bar.seconds >= TEN_O_CLOCK_UTC) this.#utcAfternoonsByWeekday[weekdayOf(day)]!++
     this.#append(bar, row)
     return null
@@ -125,17 +125,18 @@ export class GrowingBars {
 
   /** The bars in order of their dates, each value divided by `divisor` except volume, and the row of each. */
   sorted(divisor: number): { bars: Series; rows: Int32Array } {
-    const [days, rows, , open, high, low, close, volume, unadjusted] = this.#columnsByDay()
+    const [days, rows, , open, high, low, close, volume, unadjusted] = this.#copyColumnsByDay()
     if (divisor !== 1)
       for (const column of [open, high, low, close, unadjusted])
         for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
+    // A daily bar is known on its own day.
     const bars: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
     if (this.#isAdjusted) bars.unadjustedClose = unadjusted
     return { bars, rows }
   }
 
   /** All columns in the order of their days; a copy, because columns in memory keep growing. */
-  #columnsByDay(): Columns {
+  #copyColumnsByDay(): Columns {
     const columns = this.#allColumns()
     const indexes = this.#indexesByDay(columns[0])
     if (indexes === null && !this.isInMemory) return columns

@@ -14,7 +14,6 @@ export interface JsonTable {
   /** The symbol that the document itself names. */
   symbol: string | null
   columns: Columns
-  /** The values of each row, by column. */
   rows: readonly (readonly unknown[])[]
   /** The path of a value in the document; without a column that of the row. */
   pathOf(row: number, column?: number): Path
@@ -24,7 +23,6 @@ export interface JsonTable {
   timeIgnored?: true
   /** Whether dates are keys of the document, not values. */
   dateIsKey?: true
-  /** Notes about the document, by topic. */
   remarks?: Record<string, string>
 }
 
@@ -38,7 +36,7 @@ function nestedTable(file: string, root: JsonObject): JsonTable | null {
   const symbol = symbolOf(root)
   const lists = listsIn(file, root, [])
   const isByTicker = lists.length > 0 && lists.every(hasTickerKey)
-  const remarks = isByTicker ? otherTickersNote(file, root, lists, hasTickerKey) : {}
+  const remarks = isByTicker ? noteOnTickersWithoutBars(file, root, lists, hasTickerKey) : {}
   if (lists.length > 1) return { ...joinLists(file, lists), remarks }
   const table = lists[0]?.table ?? columnTable(file, root) ?? singleTable(file, root)
   return table === null ? null : { ...table, symbol, remarks }
@@ -58,10 +56,11 @@ function hasTickerKey({ key }: { key: string }): boolean {
 }
 
 /**
- * The note about further tickers of the document that have no bars. Throws BadData if one has another list, which would
- * be lost silently.
+ * The note that names the tickers of the document without bars; an empty object without any. Throws BadData if one has
+ * another list, which would be lost silently.
+ * @param isTicker whether the key of an entry is a ticker (default: each one is)
  */
-export function otherTickersNote(
+export function noteOnTickersWithoutBars(
   file: string,
   root: JsonObject,
   lists: readonly { key: string }[],
@@ -133,7 +132,6 @@ export function listTable(file: string, value: unknown, path: Path): JsonTable |
   return Array.isArray(value[0]) ? arrayTable(file, value, path) : objectTable(file, value, path)
 }
 
-/** Vendors whose bars have keys of their own. */
 const VENDOR_KEYS: readonly (readonly [format: Format, keys: readonly string[]])[] = [
   ['tiingo', ['divCash', 'adjClose']],
   ['eodhd', ['code', 'exchange_short_name']],

@@ -10,7 +10,7 @@ import {
   joinLists,
   listsIn,
   listTable,
-  otherTickersNote,
+  noteOnTickersWithoutBars,
   rowsTable,
   symbolOf,
   tableOfShape,
@@ -122,14 +122,15 @@ interface DateCell {
 }
 
 /** The date of each row as text. An epoch becomes a date on the exchange's calendar if the table names a time zone. */
-function dateCells(table: JsonTable, hint: Calendar | undefined): DateCell[] {
+function dateCells(table: JsonTable, typedCalendar: Calendar | undefined): DateCell[] {
   const values = table.rows.map(cells => cells[table.columns.date!])
   if (table.zone === undefined) return values.map(value => ({ date: asText(value) }))
-  const calendar = hint ?? calendarOf(table.zone)
+  const calendar = typedCalendar ?? calendarOf(table.zone)
   return values.map(value => {
     if (typeof value !== 'number' || !(Math.abs(value) < 1e14)) return { date: asText(value) }
     const milliseconds = Math.abs(value) < 1e11 ? value * 1000 : value
     const date = calendar.dateAt(milliseconds)
+    // The time, in UTC, only shows whether a day has several bars.
     return table.timeIgnored ? { date } : { date, time: new Date(milliseconds).toISOString().slice(11, 19) }
   })
 }
@@ -309,12 +310,12 @@ function dataLinkTable(file: string, key: string, data: JsonObject): JsonTable {
 const DATA_LINK = 'data of Nasdaq Data Link'
 const Dataset = z.object({ column_names: z.array(z.string()), data: Values })
 
-/** The bars of Alpaca, a list for each symbol; null where there are none. */
+/** The bars of Alpaca, a list for each symbol; null where there are none. Remarks name the symbols without bars. */
 function alpacaTable(file: string, bars: JsonObject): JsonTable | null {
   const lists = listsIn(file, bars, ['bars'])
   const [first] = lists
   if (first === undefined) return null
-  const remarks = otherTickersNote(file, bars, lists)
+  const remarks = noteOnTickersWithoutBars(file, bars, lists)
   const table = lists.length > 1 ? joinLists(file, lists) : { ...first.table, symbol: first.key }
   return { ...table, format: 'alpaca', remarks }
 }
@@ -327,9 +328,10 @@ function polygonTable(file: string, root: JsonObject): JsonTable | null {
   const table = listTable(file, root.results, ['results'])
   if (table?.format !== 'json rows') return null
   const { ticker } = table.columns
+  // With a ticker in each row, the first one shows the market of all, and `symbol` is not read.
   const symbol = ticker === undefined ? symbolOf(root) : String(table.rows[0]?.[ticker])
   const zone = symbol !== null && /^[XC]:/.test(symbol) ? 'UTC' : 'America/New_York'
-  const withoutMarket = (cell: unknown) => (typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell)
-  const rows = table.rows.map(cells => cells.map((cell, column) => (column === ticker ? withoutMarket(cell) : cell)))
+  const withoutPrefix = (cell: unknown) => (typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell)
+  const rows = table.rows.map(cells => cells.map((cell, column) => (column === ticker ? withoutPrefix(cell) : cell)))
   return { ...table, format: 'polygon', symbol, zone, rows }
 }

@@ -75,7 +75,7 @@ export class PriceRows {
   readonly #lastTickerText = Buffer.alloc(MAX_COMPARED_BYTES)
   #lastTickerLength = -1
   #bars: GrowingBars | null = null
-  /** Rows of text that may be the end of the file. */
+  /** Rows of text that may be the footer of the file. */
   #textRows: Rejected[] = []
 
   /** Readers of the other tickers, where several are side by side; whether this reads one of several. */
@@ -89,6 +89,7 @@ export class PriceRows {
       .slice(1)
       .map(tickerAndColumns => new PriceRows({ ...plan, ...tickerAndColumns, parallelTickers: [] }, collector, true))
     this.#collector = collector
+    // `latest` is tomorrow, and Binance's candle of today is not finished.
     this.#lastFinishedDay = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
     this.#unknownVolumeText = plan.format === 'investing' ? '-' : ''
   }
@@ -106,6 +107,7 @@ export class PriceRows {
       this.#textRows.push(this.#collector.positions.describeRejected(row.line, { role: 'close', ...rowFault }))
       return
     }
+    // Rows of text are a footer only if no other row follows.
     if (this.#textRows.length > 0) this.#rejectTextRows()
     this.#collector.rows++
     let fault = this.#addBar(row, rowFault)
@@ -234,7 +236,7 @@ export class PriceRows {
     return { role: 'adj_close', reason: sentence`${reason}; ${parameter('prices', 'raw')} loads the prices without it` }
   }
 
-  /** Sets `#bars` to the bars of the row's ticker; returns false when the ticker is invalid. */
+  /** Sets `#bars` by the row's ticker; false if it is invalid. Throws BadData if it changes and the user gave one. */
   #selectBars(row: Row): boolean {
     const { ticker, columns } = this.#plan
     const { ticker: column } = columns
@@ -249,6 +251,7 @@ export class PriceRows {
       throw severalTickersError(this.#collector.positionOf(row.line, 'ticker'), ticker, lastText, text)
     }
     const symbol = ticker ?? parseTicker(text)
+    // A longer text, which is cut here, never counts as equal.
     this.#lastTickerLength = Math.min(Buffer.byteLength(text), MAX_COMPARED_BYTES + 1)
     this.#lastTickerText.write(text)
     this.#bars = symbol === null ? null : this.#collector.barsOf(symbol)

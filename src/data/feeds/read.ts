@@ -303,16 +303,20 @@ function tickerOfAllRows(table: TextTable, layout: Layout, remarks: Words[]): st
 const NAMES_WITHOUT_SYMBOL =
   /curr|ccy|series|exch|market|mic|interval|timeframe|period|^per$|type|class|isin|cusip|figi|status|source|unit/
 
+/** Two letters, a letter and a digit, or a number such as 00700 of Hong Kong; a single letter may be a flag. */
+const TICKER_LIKE = /[A-Z]{2}|[A-Z].*\d|\d.*[A-Z]|^0\d{4,5}$/
+
 /** The name and text of an unread column whose first rows all have one text that may be the ticker; null if none. */
 function symbolInUnreadColumn(
   { dialect }: TextTable,
   { names, columns, ticker, parallelTickers }: Layout,
 ): { name: string; value: string } | null {
-  if (ticker !== null || parallelTickers.length > 0 || dialect.header === null) return null
+  const hasTickers = ticker !== null || parallelTickers.length > 0
+  if (hasTickers || dialect.header === null) return null
   const indexesRead = new Set(Object.values(columns))
   for (const [i, name] of names.entries()) {
     const value = dialect.samples[0]![i] ?? ''
-    const isSymbol = parseTicker(value) === value && /[A-Z]{2}|[A-Z].*\d|\d.*[A-Z]|^0\d{4,5}$/.test(value)
+    const isSymbol = parseTicker(value) === value && TICKER_LIKE.test(value)
     if (indexesRead.has(i) || !isSymbol || NAMES_WITHOUT_SYMBOL.test(normalizedColumnName(name))) continue
     if (dialect.samples.every(fields => fields[i] === value)) return { name, value }
   }

@@ -166,7 +166,6 @@ const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: 
 
 type Keys = ReadonlySet<string>
 
-/** The error for a JSON document that no reader takes. */
 export function unreadableJsonError(file: string, root: unknown): BadData {
   const keys = keysOfDocument(root)
   const knownKind = JSON_KINDS.find(([holds]) => holds(keys))
@@ -180,7 +179,6 @@ export function unreadableJsonError(file: string, root: unknown): BadData {
   return new BadData({ file }, `no daily bars are found in this JSON${keysShown}`)
 }
 
-/** The error for a file whose only bar is not finished. */
 export function onlyUnfinishedError(file: string): BadData {
   return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
 }

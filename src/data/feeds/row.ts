@@ -46,7 +46,6 @@ export class Row {
     return { line: this.line, column: columnOf(text, delimiter, field), reason, text }
   }
 
-  /** Replaces the fields of the row by texts. */
   fill(fields: readonly string[]): void {
     const text = fields.join('')
     this.bytes = Buffer.from(text)
@@ -188,7 +187,6 @@ function countDigits({ bytes, starts, ends }: Row, field: number): DigitCounts {
   return { wholeDigits, fractionDigits, wholeValue }
 }
 
-/** The error for a row with more than `MAX_FIELDS` fields. */
 export function tooManyFields(file: string, line: number): BadData {
   return new BadData({ file, line }, `more than ${MAX_FIELDS} fields; this is no table of bars`)
 }

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StorageError } from '../../core/errors.js'
 
-/** Numbers that may go into a spill. */
 export type Column = Float64Array | Int32Array
 
 const BUFFER_BYTES = 1 << 20

@@ -71,7 +71,7 @@ export class DateReader {
     return dayOf(year, readDigits(bytes, start + 5, 2), readDigits(bytes, start + 8, 2)) ?? Number.NaN
   }
 
-  /** The day of a text; null for another format or an impossible date. */
+  /** The day of a text; null for another format or an impossible date. Sets `seconds` and `inUtc` by its time. */
   read(text: string): Day | null {
     const match = DATE_SHAPES[this.format].exec(text.trim())
     if (match === null) return null
@@ -84,7 +84,7 @@ export class DateReader {
     this.seconds = groups.hour === undefined ? 0 : secondsSinceMidnight(groups as unknown as ClockTexts)
     if (Number.isNaN(this.seconds)) return null
     const day = dayOf(fullYear(groups.year!), monthNumber(groups.month!), Number(groups.day))
-    return day === null ? null : this.#localDay(day, this.seconds, secondsEastOfUtc(groups.zone))
+    return day === null ? null : this.#dayAtExchange(day, this.seconds, secondsEastOfUtc(groups.zone))
   }
 
   /** The day of a serial number of Excel, whose fraction is the time of day. */
@@ -99,14 +99,14 @@ export class DateReader {
     const seconds = Math.floor(value / unitsPerSecond(value, this.format))
     if (Math.abs(seconds) > 253_402_300_799) return null
     this.seconds = ((seconds % 86_400) + 86_400) % 86_400
-    return this.#localDay(Math.floor(seconds / 86_400), this.seconds, 0)
+    return this.#dayAtExchange(Math.floor(seconds / 86_400), this.seconds, 0)
   }
 
   /**
    * The day on the exchange's calendar of a date and time of day; `day` itself without a calendar or a time of day.
    * @param offset the time zone of both, in seconds east of UTC
    */
-  #localDay(day: Day, seconds: number, offset: number): Day | null {
+  #dayAtExchange(day: Day, seconds: number, offset: number): Day | null {
     const isTimed = (seconds - offset) % 86_400 !== 0
     this.inUtc = isTimed && offset === 0 && this.#calendar === null
     if (!isTimed || this.#calendar === null) return day

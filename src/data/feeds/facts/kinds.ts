@@ -21,7 +21,8 @@ import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
 /**
  * The layout of a table of facts, recognised by its header: a known one, or the project's own of one kind. Throws
- * BadData that names the nearest kind and the missing columns, or what the table is instead.
+ * BadData that names the nearest kind and the missing columns, or what the table is instead. The option `known` is the
+ * day on which the facts became known, where no column gives it.
  */
 export function factsFormatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
@@ -42,8 +43,8 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(startsWithDate)
   const similarColumns = header.countWithMisspellings(nearest)
-  const hasMoreBarColumns = similarColumns <= barColumnCount
-  const arePrices = hasMoreBarColumns || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
+  // One or two similar names may be chance.
+  const arePrices = similarColumns <= barColumnCount || (similarColumns < 3 && hasOnePriceADay(layout, dialect.samples))
   if (isRow || arePrices) throw unknownLayoutError(file, dialect.headerLine, layout, dialect.samples)
   throw new BadData(place, missingColumnsText(header, nearest, known))
 }
@@ -162,7 +163,6 @@ function neededColumns(kind: FactKind, known?: Day): string[] {
   return known === undefined ? needed : needed.filter(name => name !== 'known')
 }
 
-/** Default values for a missing column or an empty field. */
 const DEFAULT_VALUES: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
 /** The record of a row. A missing value is its default or null; a rare column without a value has no key. */

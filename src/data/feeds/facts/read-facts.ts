@@ -67,7 +67,6 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   return { file, delimiter, latest, columnIndexes, tickerColumn, tickerHint, dates, decimal }
 }
 
-/** A column of the file that the format reads. */
 interface ValueColumn {
   name: string
   kind: FactValue

@@ -20,7 +20,6 @@ export function valueKind(column: Columns[string]): FactValue {
 export interface FactsPlan {
   file: string
   delimiter: string
-  /** Index of each column, by its plain name. */
   columnIndexes: ReadonlyMap<string, number>
   /** Index of the ticker column; undefined if there is none. */
   tickerColumn: number | undefined
@@ -87,14 +86,14 @@ export class RowReader {
     return this.#row!.rejected(this.#plan.delimiter, this.#columnIndex(column), message)
   }
 
-  /** The value of a column in the current row; null if it is empty. Throws BadCell for a bad or missing value. */
+  /** A column's value in the current row; null if empty or an unknown session. BadCell for a bad or missing one. */
   #value(name: string, declaration: Columns[string]): unknown {
     const { columnIndexes, dates, decimal, latest } = this.#plan
     const index = columnIndexes.get(normalizedColumnName(name))
     const text = index === undefined ? '' : (this.#row!.field(index) ?? '')
     const kind = valueKind(declaration)
     if (isNullWord(text) || isUnknownSession(kind, text)) {
-      const isRequired = declaration !== kind
+      const isRequired = declaration.endsWith('!')
       if (!isRequired) return null
       throw new BadCell(name, `${name} is ${emptyWord(text)}; every row needs it`)
     }
@@ -112,7 +111,6 @@ export class RowReader {
   }
 }
 
-/** The type of each kind of value after reading. */
 interface FactValues {
   date: Day
   session: Exclude<Session, null>
@@ -129,7 +127,6 @@ interface FactValues {
 
 /** A field that is not empty, and the formats of its file. */
 interface Cell {
-  /** The name of its column, for error messages. */
   name: string
   text: string
   dates: DateReader | undefined
@@ -164,7 +161,6 @@ function isUnknownSession(holds: FactValue, text: string): boolean {
 export const MAX_ANALYSTS = 1_000
 const MAX_SPLIT_RATIO = 10_000
 
-/** Throws BadCell for an impossible ratio of a split. */
 export function refuseImpossibleRatio(ratio: number, column: string): void {
   if (ratio <= MAX_SPLIT_RATIO && ratio >= 1 / MAX_SPLIT_RATIO) return
   throw new BadCell(

@@ -9,7 +9,7 @@ class ShareBasis {
   readonly #spansWithoutSplit: Span[] = []
 
   /** Whether no split is known or possible between two filing dates. */
-  haveSameShares(filedA: Day, filedB: Day): boolean {
+  noSplitBetween(filedA: Day, filedB: Day): boolean {
     const between = { after: Math.min(filedA, filedB), upTo: Math.max(filedA, filedB) }
     return !this.#splits.some(split => spansOverlap(split, between))
   }
@@ -144,7 +144,7 @@ export class Ledger {
   readonly #countDays = new Set<Day>()
   readonly #conflictingNames = new Set<string>()
 
-  /** Adds the facts filed on a date, in the order in which they count; dates come in ascending order. */
+  /** Adds the facts filed on a date, in the order in which they count, and what they show about splits and names. */
   addFiling(filed: Day, facts: readonly FiledFact[]): void {
     const items = facts.flatMap(fact => this.#readableItem(fact))
     const newEntries: NewEntry[] = []
@@ -158,7 +158,7 @@ export class Ledger {
     }
     for (const newEntry of newEntries) {
       for (const other of items)
-        if (isRival(newEntry.item, other)) this.#conflictingNames.add(`${newEntry.item.concept} ${other.concept}`)
+        if (contradicts(newEntry.item, other)) this.#conflictingNames.add(`${newEntry.item.concept} ${other.concept}`)
       const ratio = sharesRatio(newEntry, newEntries)
       if (ratio !== null) this.basis.addObservation({ after: newEntry.before!.filed, upTo: filed }, ratio)
     }
@@ -202,7 +202,7 @@ export class Ledger {
     const term = start === null ? 'day' : termOf(end - start)
     const isBalance = figure === 'equity' || figure === 'count'
     if (term === null || isBalance !== (term === 'day')) return []
-    // The day of a balance is not moved: that of the next morning may follow a new rule of accounting.
+    // Only ends of periods are moved to known ones: a balance of the next day may follow a new rule of accounting.
     return [{ figure, concept, term, start, end: term === 'day' ? end : this.#normalizedPeriodEnd(end), value }]
   }
 
@@ -233,8 +233,8 @@ function isQuarter(days: number): boolean {
   return days >= 70 && days <= 110
 }
 
-/** Whether two names of a figure have different values for the same period. */
-function isRival(one: Item, other: Item): boolean {
+/** Whether two names of a figure have different values for the same period: then the names are not interchangeable. */
+function contradicts(one: Item, other: Item): boolean {
   const isSameFigure = one.figure === other.figure && one.term === other.term && one.end === other.end
   return isSameFigure && one.concept !== other.concept && differsBeyondRounding(one, other.value)
 }

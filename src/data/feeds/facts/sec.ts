@@ -55,8 +55,8 @@ function byFilingDate(facts: readonly FiledFact[]): [Day, FiledFact[]][] {
  * @param before the figures known before
  */
 function figuresAfterFilings(ledger: Ledger, end: Day, filed: Day, before: Version): Version {
-  const ifSameShares = (known: KnownFigure | null) =>
-    known !== null && ledger.basis.haveSameShares(known.filed, filed) ? known : null
+  const ifNoSplit = (known: KnownFigure | null) =>
+    known !== null && ledger.basis.noSplitBetween(known.filed, filed) ? known : null
   const newFigure = (figure: 'eps' | 'revenue') => {
     const stated = statedFigure(ledger, figure, end, filed)
     // A difference of rounded figures does not replace a quarter's filed figure.
@@ -65,14 +65,15 @@ function figuresAfterFilings(ledger: Ledger, end: Day, filed: Day, before: Versi
     return derived?.filed === filed ? derived : null
   }
   return {
-    eps: latestFigure('eps', newFigure('eps'), before, ifSameShares(before.eps)),
+    eps: latestFigure('eps', newFigure('eps'), before, ifNoSplit(before.eps)),
     revenue: latestFigure('revenue', newFigure('revenue'), before, before.revenue),
-    book: latestFigure('book', bookValue(ledger, end, filed), before, ifSameShares(before.book)),
+    book: latestFigure('book', bookValue(ledger, end, filed), before, ifNoSplit(before.book)),
   }
 }
 
 /**
- * The latest value of a figure: the new one, or the earlier one where the new one only repeats it.
+ * The latest value of a figure: the new one, or the earlier one where the new one only repeats it. A repeated value is
+ * of the later filing, and `stated` (not calculated) if one of the two is.
  * @param carried the result without a new one: the earlier value if it may be carried over
  */
 function latestFigure(
@@ -153,7 +154,6 @@ function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   return { value: equity.value / shares.value, filed: Math.max(equity.filed, shares.filed), stated: false }
 }
 
-/** A figure of a year or of a part of it. */
 interface PeriodFigure extends Entry {
   /** The mean number of shares of the same period. */
   shares: Entry | null
@@ -203,18 +203,18 @@ function isSubtractable(ledger: Ledger, figure: 'eps' | 'revenue', year: PeriodF
   if (figure === 'revenue') return true
   // Figures a share add up over a year only while the shares are about as many: not across a split or a flotation.
   const ratio = year.shares === null || part.shares === null ? 1 : part.shares.value / year.shares.value
-  return ledger.basis.haveSameShares(year.filed, part.filed) && Math.abs(ratio - 1) < 0.1
+  return ledger.basis.noSplitBetween(year.filed, part.filed) && Math.abs(ratio - 1) < 0.1
 }
 
-/** The number of shares at a quarter's end: a count of about that day, else the mean of the quarter, else of the year. */
+/** The number of shares at a quarter's end: a count of about that day, else the mean of quarter or year; else null. */
 function sharesAt(ledger: Ledger, end: Day, filed: Day): Entry | null {
-  const hasSameShares = (entry: Entry) => ledger.basis.haveSameShares(entry.filed, filed)
+  // A filing before a split counts other shares than those of the day `filed`.
+  const hasNoSplit = (entry: Entry) => ledger.basis.noSplitBetween(entry.filed, filed)
   const meanCount =
-    ledger.firstEntry('diluted', 'quarter', end, hasSameShares) ??
-    ledger.firstEntry('diluted', 'year', end, hasSameShares)
+    ledger.firstEntry('diluted', 'quarter', end, hasNoSplit) ?? ledger.firstEntry('diluted', 'year', end, hasNoSplit)
   // Far fewer than the mean: one class of several. Far more: not of this company's usual shares.
   const isPlausibleCount = (entry: Entry) =>
     meanCount === null || (entry.value > 0.67 * meanCount.value && entry.value < 3 * meanCount.value)
   const counts = ledger.countsWithin(end - MAX_DAYS_BEFORE_END, end + MAX_DAYS_TO_COVER_COUNT)
-  return counts.find(entry => entry.value > 0 && hasSameShares(entry) && isPlausibleCount(entry)) ?? meanCount
+  return counts.find(entry => entry.value > 0 && hasNoSplit(entry) && isPlausibleCount(entry)) ?? meanCount
 }

@@ -19,7 +19,6 @@ import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
 import { BadCell } from './rows.js'
 
-/** A grade with its time of day and its position. */
 export interface TimedGrade {
   ticker: string
   grade: Grade

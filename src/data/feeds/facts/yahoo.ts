@@ -256,7 +256,6 @@ function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings']
   return 1
 }
 
-/** Why a module without a date cannot be loaded. */
 function undatedReason(name: string): Words {
   return sentence`${name} does not say when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
 }
