@@ -5,7 +5,6 @@ import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
 import type { Vendor } from './vendor.js'
 
-/** The bars or facts in the bodies of a vendor's answer. */
 export interface VendorAnswer {
   bars: TickerBars[]
   facts: TickerFacts[]

@@ -71,7 +71,6 @@ interface TickerGroup {
   replace: boolean
 }
 
-/** The report of a ticker whose bars were stored, or why they were refused. */
 type StoreOutcome = { report: TickerReport } | { reason: RefusedTicker['reason'] | undefined; message: string }
 
 /** More tickers with long histories would take several transactions, and a kill would leave some of them unfinished. */
@@ -238,8 +237,8 @@ export class Fetching {
   }
 
   /**
-   * The result of a ticker. Its facts are stored here. Bars that differ from those stored by one factor, as after a split,
-   * make its history load again. @param outcome that of storing its bars; undefined if the answer has none
+   * The result of a ticker. Its facts are stored here. Stored bars of this vendor that differ by one factor, as after a
+   * split, are replaced by its whole history. @param outcome that of storing the bars; undefined if the answer has none
    */
   async #resultOf(
     ticker: string,
@@ -255,11 +254,13 @@ export class Fetching {
     const firstFetch = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
     const isRescaled = (outcome.reason === 'split' || outcome.reason === 'factor') && firstFetch?.provider === name
     if (!isRescaled) return refusedTicker(ticker, name, outcome.message)
+    // The answer to an update has only the last days; another one is the history already.
     return this.#reload(ticker, group.source, this.#isUpdate ? null : answer)
   }
 
   /**
-   * Replaces the stored history of a ticker by that of the vendor, as after a split or dividend.
+   * Replaces the stored history of a ticker by that of the vendor, as after a split or dividend. Returns the result,
+   * with `events_changed`: how many stored events the new history no longer has.
    * @param fetched the history, if it was fetched already; null fetches it
    */
   async #reload(ticker: string, source: string, fetched: VendorAnswer | null): Promise<FetchedTicker> {
@@ -275,8 +276,8 @@ export class Fetching {
     const outcome = outcomes.get(ticker)!
     if (!('report' in outcome)) return refusedTicker(ticker, provider.name, outcome.message)
     const eventsAfter = await this.#eventTexts(ticker)
-    const changed = [...eventsBefore].filter(event => !eventsAfter.has(event)).length
-    return { ...loadedTicker(outcome.report, provider.name, 'reloaded'), events_changed: changed }
+    const eventsLost = [...eventsBefore].filter(event => !eventsAfter.has(event)).length
+    return { ...loadedTicker(outcome.report, provider.name, 'reloaded'), events_changed: eventsLost }
   }
 
   /** Stores the bars of some tickers, each whole or not at all. Returns the outcome by ticker. */

@@ -94,7 +94,12 @@ export function parseProviders(source: string, file: string): Provider[] {
       throw fault([], `${quoted(name)} is no name of a vendor: small letters, digits, _ and -, a letter first`, 'key')
     if (!isMapping(row)) throw fault([], `${name} is a mapping that has at least base, path and prices`)
     const parsed = ROW_SHAPE.safeParse({ ...baseRow(row, fault), ...row })
-    if (!parsed.success) throw rowFault(name, mainIssue(parsed.error.issues), row, fault)
+    if (!parsed.success) {
+      const { issues } = parsed.error
+      // A misspelt key first, because the intended key is then missing, too.
+      const misspeltKey = issues.find(({ code }) => code === 'unrecognized_keys')
+      throw rowFault(name, misspeltKey ?? issues[0]!, row, fault)
+    }
     const { like: _, ...properties } = parsed.data
     const provider = { name, ...properties } as Provider
     refuseWrongAddress(provider, fault)
@@ -104,19 +109,15 @@ export function parseProviders(source: string, file: string): Provider[] {
 
 type FaultAt = (path: readonly PropertyKey[], what: string, part?: 'key' | 'value') => BadData
 
-/** The row of the built-in vendor that `like` names, without its name; empty without `like`. Another `base` drops `numbers`. */
+/** The row of the built-in vendor that `like` names, without its name; empty without `like`. */
 function baseRow({ like, base }: Record<string, unknown>, fault: FaultAt): Partial<Provider> {
   if (like === undefined) return {}
   const builtIn = BUILT_IN_PROVIDERS.find(({ name }) => name === like)
   const names = BUILT_IN_PROVIDERS.map(({ name }) => name)
   if (builtIn === undefined) throw fault(['like'], `like ${quoted(String(like))} is none of ${names.join(', ')}`)
   const { name: _, numbers, ...rest } = builtIn
+  // `numbers` is a list of tickers at the vendor's own address, and not at another `base`.
   return base === undefined && numbers !== undefined ? { ...rest, numbers } : rest
-}
-
-/** The issue to report: a misspelt key first, because the intended key is then missing, too. */
-function mainIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
-  return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
 }
 
 /** The error for the row of a vendor: a misspelt key, a missing one, or a wrong value. */
@@ -132,7 +133,7 @@ function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: Fau
   return fault(issue.path, `${issue.path.join('.')}: ${issue.message}`)
 }
 
-/** Throws BadData for an address, a placeholder or a `needs` that would send a key to the wrong place, or not at all. */
+/** Throws BadData for an address, placeholder or `needs` that would send a key to the wrong place, or not at all. */
 function refuseWrongAddress({ base, path, headers, needs, numbers }: Provider, fault: FaultAt): void {
   let origin: string
   try {
@@ -142,7 +143,7 @@ function refuseWrongAddress({ base, path, headers, needs, numbers }: Provider, f
   } catch (error) {
     throw fault(['base'], `base: ${(error as Error).message.replace(/\.$/, '')}`)
   }
-  // A name and an e-mail address are no secret: the SEC has its list at another address.
+  // `numbers` is a list of tickers, fetched with the same headers. A contact in them is no secret, unlike a key.
   if (numbers !== undefined && needs !== 'contact' && !numbers.url.startsWith(`${origin}/`))
     throw fault(['numbers', 'url'], `numbers.url: it begins with ${origin}/, because a key is sent only there`)
   const texts = [path, ...Object.values(headers)]

@@ -32,7 +32,6 @@ export class Vendor {
   readonly #getters = new Map<string, Getter>()
   readonly #pace: Pace
   #numbers: Promise<ReadonlyMap<string, string>> | null = null
-  /** How many calls were made. */
   calls = 0
 
   constructor(provider: Provider, options: VendorOptions) {
@@ -93,7 +92,7 @@ export class Vendor {
     }
   }
 
-  /** Gets one page; null if the vendor does not know the ticker. */
+  /** Gets one page; null if the vendor does not know the ticker. Throws Unauthorized, RateLimited, Upstream. */
   async #page(url: string): Promise<Page | null> {
     const { origin } = new URL(url)
     const { timeoutMs, hooks, env } = this.#options
@@ -107,6 +106,7 @@ export class Vendor {
     const { outcome, wait } = await getter.get(url, {
       headers: { ...headers, ...Object.fromEntries(vendorHeaders) },
       waitForTurn: () => this.#waitForTurn(),
+      // A text may say that a page of status 200 is a refusal; the header `reset`, when calls are allowed again.
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
       timeoutMs,

@@ -24,7 +24,6 @@ const SECTORS = [
   { name: 'Materials', pe: 14, margin: 0.09, growth: 0.005 },
 ]
 
-/** The constant properties of one company, besides its bars. */
 export type Business = ReturnType<typeof drawBusiness>
 
 /**
@@ -65,7 +64,7 @@ export function drawBusiness(random: Random, index: number, volume: number) {
     /** Chance that a report comes before the session. */
     early: random.uniform() < 0.55 ? 0.95 : 0.05,
     /** Spread of the analysts' errors, as a share of the earnings. */
-    blur: 0.06 * Math.exp(0.5 * random.normal()),
+    errorSpread: 0.06 * Math.exp(0.5 * random.normal()),
     analysts: 6 + Math.min(34, Math.round(8 * Math.exp(0.6 * random.normal()))),
     /** The opinion, from 1 to 5, around which its analysts gather. */
     esteem: Math.max(2.4, Math.min(4.6, 3.75 + 0.45 * random.normal())),

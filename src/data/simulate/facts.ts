@@ -25,7 +25,6 @@ import type { Company } from './path.js'
 /** Days from the announcement of a quarter's report to the quarter's end, at most. */
 const ANNOUNCED_BEFORE_END = 60
 
-/** The data of one simulated ticker for its facts. */
 interface Simulated {
   ticker: string
   index: number
@@ -74,7 +73,6 @@ const [TRAITS, PAST, RATINGS, DATES, FIGURES, TRADES] = [1, 2, 3, 4, 5, 6] as co
 /** Added to the number of a quarter, so that it is never negative within a stream's number. */
 const QUARTER_ZERO = 1000
 
-/** The facts of all quarters of a company. */
 interface CompanyHistory {
   reports: Report[]
   earnings: EarningsResult[]
@@ -125,8 +123,12 @@ const CYCLE_MEMORY = 0.93
 const MARGIN_MEMORY = 0.6
 /** Quarters in which the growth of a company's early years falls to a third. */
 const FADING_QUARTERS = 40
+/** sqrt(1 - MARGIN_MEMORY²), so that the spread of the margin is as wide as the company's `unrest`. */
+const MARGIN_NOISE = 0.8
 const REVENUE_NOISE = 0.009
 const TYPICAL_BEAT = 0.03
+/** Makes large surprises more frequent than a normal distribution has them. */
+const SURPRISE_TAIL = 0.8
 
 /**
  * A company's figures, quarter after quarter. Worth follows the closes up to a quarter's last day; everything else is
@@ -137,18 +139,20 @@ class CompanyFigures {
   readonly #prices: Prices
   readonly #randomOfQuarter: (quarter: number) => Random
   #nextQuarter = -QUARTERS_BEFORE - SETTLING_QUARTERS
-  /** Logarithms of amounts a share. At first all three are the close of the first quarter. */
+  /** Logarithms of amounts a share, all on the scale of the price; figures are scaled when they are drawn. */
   #logWorth: number
   #logSales: number
   #logBook: number
+  /** How far business is from usual: the cycle of sales, now and a quarter before, and the margin. */
   #cycle = 0
   #cycleBefore = 0
-  #margin = 0
+  #marginDeviation = 0
 
   constructor(business: Business, prices: Prices, randomOfQuarter: (quarter: number) => Random) {
     this.#business = business
     this.#prices = prices
     this.#randomOfQuarter = randomOfQuarter
+    // All three start at the close of the first quarter, which ends `shift` months after that of the calendar.
     this.#logWorth = prices.logClose(quarterEnd(prices.first, business.shift, this.#nextQuarter).end)
     this.#logSales = this.#logWorth
     this.#logBook = this.#logWorth
@@ -169,23 +173,24 @@ class CompanyFigures {
     this.#logWorth += LEARNING * (this.#prices.logClose(end) - this.#logWorth)
     this.#logSales += SALES_LEARNING * (this.#logWorth - this.#logSales)
     this.#logBook += BOOK_LEARNING * (this.#logWorth - this.#logBook)
+    // A damped oscillation, AR(2): a quarter turns it by the angle whose cosine is `turn`.
     const cycle = 2 * CYCLE_MEMORY * turn * this.#cycle - CYCLE_MEMORY ** 2 * this.#cycleBefore
     this.#cycleBefore = this.#cycle
     this.#cycle = cycle + swing * random.normal()
-    this.#margin = MARGIN_MEMORY * this.#margin + 0.8 * unrest * random.normal()
+    this.#marginDeviation = MARGIN_MEMORY * this.#marginDeviation + MARGIN_NOISE * unrest * random.normal()
     return random
   }
 
   /** Draws the report of the quarter that the business is in, later corrections of it, and the number of shares. */
   #drawFigures({ number, season, end, reported, session }: Quarter, random: Random) {
-    const { pe, margin, seasons, leverage, blur, writeOffs, priceToBook, shares: firstShares } = this.#business
+    const { pe, margin, seasons, leverage, errorSpread, writeOffs, priceToBook, shares: firstShares } = this.#business
     const earningsPerWorth = seasons[season]! / pe / 4
     const usual = earningsPerWorth * Math.exp(this.#logWorth)
     const shares = firstShares * Math.exp(this.#logGrowthOfShares(number))
-    const actual = usual * (1 + leverage * this.#cycle + this.#margin)
+    const actual = usual * (1 + leverage * this.#cycle + this.#marginDeviation)
     const sales = Math.exp(this.#logSales + this.#cycle + REVENUE_NOISE * random.normal())
     const revenue = (earningsPerWorth / margin) * shares * sales
-    const surprise = TYPICAL_BEAT + blur * random.normal() * Math.exp(0.8 * random.normal())
+    const surprise = TYPICAL_BEAT + errorSpread * random.normal() * Math.exp(SURPRISE_TAIL * random.normal())
     const writtenOff = random.uniform() < writeOffs ? usual * (0.5 + 2.5 * random.uniform()) : 0
     const report: Report = {
       period_end: end,
@@ -194,6 +199,7 @@ class CompanyFigures {
       eps: toCents(actual - writtenOff),
       revenue: toThousands(revenue),
       book_value_ps: toCents((Math.exp(this.#logBook) / priceToBook) * Math.exp(0.01 * random.normal())),
+      // Figures count the shares of the bars, not those on the day of the report.
       basis: 'bars',
     }
     // Estimates and actual results both leave write-offs out.

@@ -39,7 +39,6 @@ export class Market {
   }
 }
 
-/** The constant properties that distinguish one ticker from another. */
 export type Company = ReturnType<typeof drawCompany>
 
 /**
@@ -153,6 +152,7 @@ class Shocks {
     const { reaction, fallReaction, persistence } = clustering
     this.#random = random
     this.#clustering = clustering
+    // Half the days fall: with this the mean variance is 1.
     this.#baseVariance = 1 - reaction - fallReaction / 2 - persistence
     // Log-normal of mean 1: a spread of 0.5 in the logarithm, less half its square.
     this.#variance = Math.exp(0.5 * random.normal() - 0.125)

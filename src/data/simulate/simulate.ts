@@ -83,7 +83,7 @@ export function* simulatedTickers(options: SimulateOptions): Generator<Simulated
   for (let index = 1; index <= options.count; index++) yield simulateTicker(index, world)
 }
 
-/** The bars of a set of tickers as CSV text, in chunks: the header, then one chunk for each ticker. */
+/** The bars of simulated tickers, all of the same days, as CSV text: the header, then one chunk for each ticker. */
 export function* barsToCsv(tickers: Iterable<SimulatedTicker>): Generator<string> {
   yield 'ticker,date,open,high,low,close,volume\n'
   let dates: string[] | null = null
