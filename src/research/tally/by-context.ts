@@ -23,8 +23,8 @@ interface LogRankRow {
 }
 
 /** The bands of the context, in the order of the vocabulary; null (no band yet) last. */
-export function contextsOf(events: readonly Change[], vocabulary: readonly string[]): (string | null)[] {
-  return [...new Set(events.map(event => event.context_band ?? null))].sort(byVocabulary(vocabulary))
+export function contextsOf(changes: readonly Change[], vocabulary: readonly string[]): (string | null)[] {
+  return [...new Set(changes.map(change => change.context_band ?? null))].sort(byVocabulary(vocabulary))
 }
 
 /**
@@ -34,16 +34,15 @@ export function contextsOf(events: readonly Change[], vocabulary: readonly strin
 export function contextTests(
   bands: readonly string[],
   contexts: readonly (string | null)[],
-  events: readonly Change[],
-  stays: readonly BandPeriod[],
+  changes: readonly Change[],
+  periods: readonly BandPeriod[],
 ): ContextTests {
   const knownContexts = contexts.filter(context => context !== null)
   return {
-    equal_rows: testEqualRows(bands, knownContexts, events),
+    equal_rows: testEqualRows(bands, knownContexts, changes),
     log_rank: bands.map(band => {
-      const inBand = stays.filter(stay => stay.band === band)
-      const groups = knownContexts.map(context => ({ context, stays: inBand.filter(stay => stay.context === context) }))
-      return { band, ...testEqualLengths(groups) }
+      const inBand = periods.filter(period => period.band === band)
+      return { band, ...testEqualLengths(knownContexts, inBand) }
     }),
   }
 }
@@ -52,11 +51,11 @@ export function contextTests(
 function testEqualRows(
   bands: readonly string[],
   contexts: readonly string[],
-  events: readonly Change[],
+  changes: readonly Change[],
 ): ContextTests['equal_rows'] {
   const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
   const indexOf = new Map(bands.map((band, i) => [band, i]))
-  for (const { band, prev_band, context_band, times = 1 } of events) {
+  for (const { band, prev_band, context_band, times = 1 } of changes) {
     const context = contexts.indexOf(context_band ?? '')
     if (context !== -1) tables[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
   }
@@ -72,15 +71,17 @@ function testResult(test: ChiSquare | null, reason: string | null): TestOf {
   return { ...(test ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
 }
 
-/** Tests whether the periods of all groups are equally long. */
+/** Tests whether the periods that began in each context are equally long. */
 function testEqualLengths(
-  groups: readonly { context: string; stays: readonly BandPeriod[] }[],
+  contexts: readonly string[],
+  periods: readonly BandPeriod[],
 ): Omit<ContextTests['log_rank'][number], 'band'> {
-  const spells = groups.map(({ stays }) => spellsOf(stays))
+  const groups = contexts.map(context => periods.filter(period => period.context === context))
+  const spells = groups.map(spellsOf)
   const test = logRank(spells)
-  const rows = groups.map(({ context, stays }, g) => ({
+  const rows = contexts.map((context, g) => ({
     context,
-    stays: totalCount(stays),
+    stays: totalCount(groups[g]!),
     ended: totalCount(spells[g]!.filter(spell => spell.ended)),
     expected: 'reason' in test ? null : test.groups[g]!.expected,
   }))

@@ -82,17 +82,17 @@ export class CollectedChanges {
   readonly #contexts = new Names()
   readonly #changes = new Map<number, Dated<Change>>()
   /** Periods by a key of all but their length, then by length. */
-  readonly #stays = new Map<number, Map<number, Dated<BandPeriod>>>()
+  readonly #periods = new Map<number, Map<number, Dated<BandPeriod>>>()
 
   get changes(): Dated<Change>[] {
     return [...this.#changes.values()]
   }
 
-  get stays(): Dated<BandPeriod>[] {
-    return [...this.#stays.values()].flatMap(byLength => [...byLength.values()])
+  get periods(): Dated<BandPeriod>[] {
+    return [...this.#periods.values()].flatMap(byLength => [...byLength.values()])
   }
 
-  /** Adds the transitions of a ticker as changes and periods. @param periods of one field, without a filter on bands */
+  /** Adds the transitions of a ticker. Each is a change, and begins a period. They are of one field, and not filtered by band. */
   add({ bands: [bands], present, transitions }: BandPeriods): void {
     const { days, entered, left, lasted, contexts } = transitions()
     const codes = this.#bands.codesOf(bands!)
@@ -119,13 +119,13 @@ export class CollectedChanges {
     change.days.push(day)
   }
 
-  /** @param bars NO_NUMBER where the length of an active period is unknown */
+  /** @param bars the length, or the bars so far of an active period; NO_NUMBER if unknown */
   #addPeriod(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
     const key = ((context * MAX_NAMES + next) * MAX_NAMES + band) * 2 + Number(ended)
-    let byLength = this.#stays.get(key)
+    let byLength = this.#periods.get(key)
     if (byLength === undefined) {
       byLength = new Map()
-      this.#stays.set(key, byLength)
+      this.#periods.set(key, byLength)
     }
     let period = byLength.get(bars)
     if (period === undefined) {
@@ -173,20 +173,20 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 /**
  * How long periods in a band last, by Kaplan and Meier. A period whose length is not known counts only as `unknown`, one
  * that has not ended as `censored`. A figure is null where too few periods have ended; `reasons` says so.
- * @param stays the periods, all of one band
+ * @param periods all in `band`
  */
-export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
-  const knownStays = spellsOf(stays)
-  const completed = knownStays.filter(stay => stay.ended)
-  const stayCount = totalCount(stays)
-  const knownCount = totalCount(knownStays)
+export function dwell(band: string, periods: readonly BandPeriod[]): Dwell {
+  const knownPeriods = spellsOf(periods)
+  const completed = knownPeriods.filter(period => period.ended)
+  const periodCount = totalCount(periods)
+  const knownCount = totalCount(knownPeriods)
   const completedCount = totalCount(completed)
-  const steps = kaplanMeier(knownStays)
+  const steps = kaplanMeier(knownPeriods)
   const lengths = steps.map(({ length }) => length)
-  const effects = designEffects(stays, lengths)
+  const effects = designEffects(periods, lengths)
   const errors = survivalErrors(steps, effects)
   const interval = lengthInterval(steps, 0.5, effects)
-  const longest = knownStays.reduce<Spell | null>((best, stay) => (isLonger(stay, best) ? stay : best), null)
+  const longest = knownPeriods.reduce<Spell | null>((best, period) => (isLonger(period, best) ? period : best), null)
   const completedBars = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
     median: lengthOfShare(steps, 0.5),
@@ -199,19 +199,15 @@ export function dwell(band: string, stays: readonly BandPeriod[]): Dwell {
   }
   return {
     band,
-    stays: stayCount,
+    stays: periodCount,
     completed: completedCount,
     censored: knownCount - completedCount,
-    unknown: stayCount - knownCount,
+    unknown: periodCount - knownCount,
     ...figures,
-    survival: steps.map(({ length, at_risk, ended, survival }, i) => ({
-      bars: length,
-      at_risk,
-      ended,
-      share: survival,
-      ...errors[i]!,
-    })),
-    reasons: reasonsFor(figures, () => whyNull(stayCount, completedCount)),
+    survival: steps.map(({ length: bars, at_risk, ended, survival: share }, i) => {
+      return { bars, at_risk, ended, share, ...errors[i]! }
+    }),
+    reasons: reasonsFor(figures, () => whyNull(periodCount, completedCount)),
   }
 }
 
@@ -255,12 +251,12 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
 }
 
 /** For each length, how many of the periods that last longer count as one independent case; at least 1. */
-function designEffects(stays: readonly BandPeriod[], lengths: readonly number[]): number[] {
-  const span = spanOf(stays)
+function designEffects(periods: readonly BandPeriod[], lengths: readonly number[]): number[] {
+  const span = spanOf(periods)
   if (span === null) return lengths.map(() => 1)
   const longer = new DailyCounts(span)
   const decided = new DailyCounts(span)
-  const ascending = stays.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
+  const ascending = periods.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
   let n = 0
   for (const { days } of ascending) {
     longer.add(days!)
@@ -299,9 +295,9 @@ export function shareAmong(changes: readonly Change[], all: DailyCounts): ShareI
 }
 
 /** The periods of known length. */
-export function spellsOf(stays: readonly BandPeriod[]): Spell[] {
+export function spellsOf(periods: readonly BandPeriod[]): Spell[] {
   const spells: Spell[] = []
-  for (const { bars, ended, times = 1 } of stays) if (bars !== null) spells.push({ length: bars, ended, times })
+  for (const { bars, ended, times = 1 } of periods) if (bars !== null) spells.push({ length: bars, ended, times })
   return spells
 }
 
@@ -310,7 +306,7 @@ function isLonger(spell: Spell, best: Spell | null): boolean {
   return best === null || spell.length > best.length || (spell.length === best.length && !spell.ended)
 }
 
-function whyNull(stays: number, completed: number): string {
-  if (stays === 0) return 'never entered in range'
+function whyNull(periods: number, completed: number): string {
+  if (periods === 0) return 'never entered in range'
   return completed === 0 ? 'no stay has ended' : 'not reached: too few stays have ended'
 }

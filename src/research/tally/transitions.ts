@@ -52,14 +52,14 @@ export async function transitionsOf(
   const answers: AnsweredRange[] = []
   const collected = new CollectedChanges()
   const { field, ...filter } = query
-  for await (const periods of source.bandPeriods({ ...filter, fields: [field], tickers: names })) {
-    step?.(() => `transitions  ${periods.ticker}  ${answers.length + 1} questions`)
-    answers.push({ query_range: periods.query_range, after: periods.after, as_of: periods.as_of })
-    collected.add(periods)
+  for await (const answer of source.bandPeriods({ ...filter, fields: [field], tickers: names })) {
+    step?.(() => `transitions  ${answer.ticker}  ${answers.length + 1} questions`)
+    answers.push({ query_range: answer.query_range, after: answer.after, as_of: answer.as_of })
+    collected.add(answer)
   }
-  const { changes: events, stays } = collected
+  const { changes, periods } = collected
   const [vocabulary, contexts] = await fieldAndContextBands(source, query)
-  const order = bandsOf(events, vocabulary)
+  const order = bandsOf(changes, vocabulary)
   const { timeframe, context = null } = query
   return {
     schema: 'bands.transitions/2',
@@ -69,8 +69,8 @@ export async function transitionsOf(
     context,
     ...scopeOf(answers, query),
     bands: order,
-    ...figuresOf(order, events, stays, timeframe),
-    by_context: context === null ? null : await byContext(order, events, stays, timeframe, contexts),
+    ...figuresOf(order, changes, periods, timeframe),
+    by_context: context === null ? null : await byContext(order, changes, periods, timeframe, contexts),
     notes: notesOf(names, context !== null),
   }
 }
@@ -78,20 +78,20 @@ export async function transitionsOf(
 /** The figures for each band of the context, and the tests. @param vocabulary of the context's field */
 async function byContext(
   bands: readonly string[],
-  events: readonly Change[],
-  stays: readonly BandPeriod[],
+  changes: readonly Change[],
+  periods: readonly BandPeriod[],
   timeframe: Timeframe,
   vocabulary: readonly string[],
 ): Promise<Transitions['by_context']> {
   // Loaded on demand: the distributions take longer to load than the query to answer.
   const { contextsOf, contextTests } = await import('./by-context.js')
-  const contexts = contextsOf(events, vocabulary)
+  const contexts = contextsOf(changes, vocabulary)
   const groups = contexts.map(context => {
-    const entered = events.filter(event => (event.context_band ?? null) === context)
-    const begun = stays.filter(stay => stay.context === context)
+    const entered = changes.filter(change => (change.context_band ?? null) === context)
+    const begun = periods.filter(period => period.context === context)
     return { context, ...figuresOf(bands, entered, begun, timeframe) }
   })
-  return { groups, tests: contextTests(bands, contexts, events, stays) }
+  return { groups, tests: contextTests(bands, contexts, changes, periods) }
 }
 
 /** Throws InvalidParameter for a filter on bands: the gaps of such a history would look like long periods. */
@@ -102,25 +102,25 @@ function refuseBands({ bands, context }: Partial<PoolQuery>): void {
 }
 
 /** The bands of the vocabulary and of all changes, in their order. */
-function bandsOf(events: readonly Change[], vocabulary: readonly string[]): string[] {
+function bandsOf(changes: readonly Change[], vocabulary: readonly string[]): string[] {
   const bands = new Set(vocabulary)
-  for (const { band, prev_band } of events) bands.add(prev_band).add(band)
+  for (const { band, prev_band } of changes) bands.add(prev_band).add(band)
   return [...bands].sort(byVocabulary(vocabulary))
 }
 
 function figuresOf(
   bands: readonly string[],
-  events: readonly Change[],
-  stays: readonly BandPeriod[],
+  changes: readonly Change[],
+  periods: readonly BandPeriod[],
   timeframe: Timeframe,
 ): Figures {
-  const staysByBand = bands.map(band => ({ band, stays: stays.filter(stay => stay.band === band) }))
+  const periodsByBand = bands.map(band => ({ band, periods: periods.filter(period => period.band === band) }))
   return {
-    events: totalCount(events),
-    matrix: transitionMatrix(bands, events),
-    per_bar: perBarMatrix(bands, stays),
-    dwell: staysByBand.map(({ band, stays }) => dwell(band, stays)),
-    incidence: staysByBand.flatMap(({ band, stays }) => leavingShares(band, bands, stays, timeframe)),
+    events: totalCount(changes),
+    matrix: transitionMatrix(bands, changes),
+    per_bar: perBarMatrix(bands, periods),
+    dwell: periodsByBand.map(({ band, periods }) => dwell(band, periods)),
+    incidence: periodsByBand.flatMap(({ band, periods }) => leavingShares(band, bands, periods, timeframe)),
   }
 }
 
@@ -159,19 +159,19 @@ export interface TransitionRow {
 }
 
 /**
- * How often each band was followed by each other one, counted by events: a row for every band. An interval is null if
- * no event goes into the band, or if the days of the events are unknown.
+ * How often each band was followed by each other one, counted by changes: a row for every band. An interval is null if
+ * no change goes into the band, or if the days of the changes are unknown.
  */
-export function transitionMatrix(bands: readonly string[], events: readonly Change[]): FollowingRow[] {
+export function transitionMatrix(bands: readonly string[], changes: readonly Change[]): FollowingRow[] {
   const pairs = pairCounter(bands)
-  for (const { band, prev_band, times = 1 } of events) pairs.add(prev_band, band, times)
+  for (const { band, prev_band, times = 1 } of changes) pairs.add(prev_band, band, times)
   return bands.map(from => {
-    const left = events.filter(({ prev_band }) => prev_band === from)
-    const leftByDay = countByDay(left)
+    const changesFrom = changes.filter(({ prev_band }) => prev_band === from)
+    const countsByDay = countByDay(changesFrom)
     const intervals = bands.map(to => {
-      const into = left.filter(({ band }) => band === to)
-      if (into.length === 0 || leftByDay === null) return [to, null] as const
-      const { low, high, independent } = shareAmong(into, leftByDay)
+      const changesTo = changesFrom.filter(({ band }) => band === to)
+      if (changesTo.length === 0 || countsByDay === null) return [to, null] as const
+      const { low, high, independent } = shareAmong(changesTo, countsByDay)
       return [to, { low, high, independent }] as const
     })
     const row = matrixRow(from, bands, to => (to === from ? null : pairs.count(from, to)), 'never left in range')
@@ -184,9 +184,9 @@ export function transitionMatrix(bands: readonly string[], events: readonly Chan
  * and left once. The bars of an active period are those after its first, and each of them follows itself. Periods whose
  * first day is unknown are skipped; `next` is null where the end is outside the range.
  */
-function perBarMatrix(bands: readonly string[], stays: readonly BandPeriod[]): TransitionRow[] {
+function perBarMatrix(bands: readonly string[], periods: readonly BandPeriod[]): TransitionRow[] {
   const pairs = pairCounter(bands)
-  for (const { band, ended, bars, next, times = 1 } of stays) {
+  for (const { band, ended, bars, next, times = 1 } of periods) {
     if (bars === null) continue
     pairs.add(band, band, times * (ended ? bars - 1 : bars))
     if (next !== null) pairs.add(band, next, times)
@@ -242,18 +242,18 @@ export interface Leaving {
 
 /**
  * Cumulative incidence by next band at each window of the timeframe. Active periods are censored at their bars so far.
- * @param stays the periods in `band`
+ * @param periods the periods in `band`
  */
 export function leavingShares(
   band: string,
   bands: readonly string[],
-  stays: readonly BandPeriod[],
+  periods: readonly BandPeriod[],
   timeframe: Timeframe,
 ): Leaving[] {
   // The cause of an end is the index of the next band; one more for a next band that is not known.
   const unknownNext = bands.length
   const spells: CausedSpell[] = []
-  for (const { bars, ended, next, times = 1 } of stays) {
+  for (const { bars, ended, next, times = 1 } of periods) {
     if (bars === null) continue
     const cause = next === null ? unknownNext : bands.indexOf(next)
     spells.push({ length: bars, cause: ended ? cause : null, times })
@@ -262,7 +262,7 @@ export function leavingShares(
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
     const isTooLong = bars > longest && steps.at(-1)?.survival !== 0
-    const reason = whyNoShares(totalCount(stays), totalCount(spells), isTooLong)
+    const reason = whyNoShares(totalCount(periods), totalCount(spells), isTooLong)
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
@@ -277,8 +277,8 @@ export function leavingShares(
 }
 
 /** Why shares are null; null when they are not. @param isTooLong whether the window is longer than every period */
-function whyNoShares(stays: number, known: number, isTooLong: boolean): string | null {
-  if (stays === 0) return 'never entered in range'
+function whyNoShares(periods: number, known: number, isTooLong: boolean): string | null {
+  if (periods === 0) return 'never entered in range'
   if (known === 0) return 'how long its stays have lasted is not known'
   return isTooLong ? 'no stay was seen for so long' : null
 }
