@@ -96,7 +96,7 @@ export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]
 }
 
-/** The text for a command or a parameter that a message mentions. @param nameOf returns the name of a parameter */
+/** A mentioned command or parameter as text: `--validate "cv k=5"`. @param nameOf returns `--validate cv` for `cv` */
 function mentionText(mention: Mention, nameOf: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
   const { param, value } = mention

@@ -12,7 +12,7 @@ import { QUESTION_OUTPUTS } from './output.js'
 
 type Candidate = readonly [word: string, about?: string]
 
-/** Used instead of a candidate: the shell completes file names. */
+/** Printed instead of candidates, as it is: the shell then completes file names. */
 const FILES = ':files'
 
 /**
@@ -21,6 +21,7 @@ const FILES = ':files'
  */
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
+    // Bash replaces only what follows its last `=` or `:`, so the characters before are not repeated.
     const { joined, keptLength } = joinBashWords(words)
     const lines = (await lineCandidates(joined, env)).map(([word, about]) => {
       const insertedText = word === FILES ? word : word.slice(keptLength)
@@ -139,7 +140,6 @@ function commandWords([first, ...more]: readonly string[]): readonly Candidate[]
   return TOP_WORDS.map(word => [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary])
 }
 
-/** The candidates for the next argument of a command. */
 async function argumentCandidates(line: TypedLine, command: Command, word: string): Promise<readonly Candidate[]> {
   const args = command.arguments ?? []
   const last = args.at(-1)

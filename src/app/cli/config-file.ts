@@ -57,7 +57,6 @@ export const CONFIG_KEYS = {
 
 export type ConfigKey = keyof typeof CONFIG_KEYS
 
-/** The content of config.json. */
 export interface ConfigFile {
   /** The default profile, and its position in the file. */
   profile: { name: string; position: string } | null

@@ -44,6 +44,7 @@ export class Context {
   #stopListening: (() => void) | null = null
 
   constructor(world: World, config: Config, format: Format | null, argv: readonly string[], fields: FieldSet) {
+    // An answer has the definitions of the own fields and conditions that it uses.
     const { recordingFields, usedOwnFields, usedConditions } = recordUses(fields)
     this.world = world
     this.config = config
@@ -101,8 +102,8 @@ export class Context {
     throw wrong(option, what)
   }
 
-  /** Whether an answer may be less than all data: with --tier, and from a server. */
-  async withholds(): Promise<boolean> {
+  /** Whether an answer has at most MAX_LIMIT rows: with --tier, and from a server. */
+  async hasMaxLimit(): Promise<boolean> {
     return this.config.tier !== null || (await this.remote()) !== null
   }
 
@@ -138,6 +139,7 @@ export class Context {
     ])
     const opened = await openLocal({ ...this.choice, ...this.#localSettings, cacheBytes: CACHE_BYTES })
     const { path, sample } = opened
+    // Trials are counted in the log that belongs to the chosen database.
     const client = new BandsClient(opened, { path, sample, tier: this.config.tier, ledger: this.choice })
     return { client, path, sample }
   }
@@ -170,14 +172,14 @@ export class Context {
     return this.#opened
   }
 
-  /** The server for pulling events; the database does not replace it here. Throws InvalidParameter without a server. */
+  /** The server for pulling events: --db only says where they go. Throws InvalidParameter without a server. */
   async pullServer(): Promise<Remote> {
     const remote = await this.#openChosenServer(this.#configWithoutDb)
     if (remote === null) throw noServer()
     return remote
   }
 
-  /** The address of the server for pulling events; it needs no key. Throws InvalidParameter without a server. */
+  /** The address of the server that `pullServer` opens; it needs no key. Throws InvalidParameter without a server. */
   async pullServerUrl(): Promise<string> {
     const [{ chosenServer }, { addressOf }] = await Promise.all([
       import('./profiles.js'),
@@ -188,7 +190,7 @@ export class Context {
     return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
   }
 
-  /** The settings of the run, in which --db does not choose the local database instead of a server. */
+  /** The settings of the run as if --db were not typed: it would choose the local database instead of a server. */
   get #configWithoutDb(): Config {
     const { db: _db, ...from } = this.config.from
     return { ...this.config, from }
@@ -204,7 +206,6 @@ export class Context {
     return printableStream(this.world.out)
   }
 
-  /** Whether people read the answer. */
   get isForPeople(): boolean {
     return this.format === null || this.format === 'table'
   }
@@ -245,7 +246,7 @@ export class Context {
     return described
   }
 
-  /** The screen for people. A requested table is drawn even into a pipe. */
+  /** The screen for people. In a pipe, unless a table is requested, it has no limit of width, and words for signs. */
   async screen(): Promise<Screen> {
     const isDrawn = this.out.terminal || this.format === 'table'
     return {
@@ -338,7 +339,7 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  /** Writes notices about the source: the sample, data that end early, used conditions, and a server with its credits. */
+  /** Writes notices: the sample, data that end early, used conditions (a JSON answer has them), a server, its credits. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeAsOfAfterData()
@@ -384,7 +385,6 @@ function refuseServerOptions({ remote, from }: Config): void {
   throw wrong(option.slice(2).replaceAll('-', '_'), message)
 }
 
-/** The user stopped the work. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
   readonly signal: Signal

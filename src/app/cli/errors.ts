@@ -193,7 +193,7 @@ async function refusedKeyHelp(context?: Context): Promise<HelpLine[]> {
   const keyOrigin = await keySource(context.config, context.world.env).catch(() => null)
   return [
     ['key', keyOrigin?.from ?? ''],
-    ['try', keyOrigin?.login ?? ''],
+    ['try', keyOrigin?.loginLine ?? ''],
   ]
 }
 
@@ -298,8 +298,10 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
   if (missing?.kind !== 'ticker' || context?.opened == null) {
     // The name of the missing file may be a misspelt field.
     const command = await entryOf(argv)?.load()
-    const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD') || command?.madeBy !== undefined
-    if (missing?.kind === 'file' && takesField && suggestions.length === 0)
+    const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD')
+    // A command that reads a strategy file: a line with a field makes one.
+    const readsMadeFile = command?.madeBy !== undefined
+    if (missing?.kind === 'file' && (takesField || readsMadeFile) && suggestions.length === 0)
       return [['try', (await workingLines(error, run))[0] ?? '']]
     const words = correctedLine(error, argv)
     return [['try', words === null ? '' : quotedLine(words)]]

@@ -45,7 +45,7 @@ export function checkEnding(option: string, file: string, endings: readonly stri
   throw wrong(option, `${option} ${quoted(file)} is not ${allowed}.`, { value: file, allowed })
 }
 
-/** Writes rows as they come: in memory are few rows, or one row group for Parquet. @param raw as in writeAnswer */
+/** Writes rows as they come, at most a row group in memory. @param raw leaves CSV cells that a spreadsheet would run */
 export async function writeRows<Row extends object>(
   output: ExportOutput,
   rows: AsyncIterable<Row>,

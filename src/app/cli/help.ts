@@ -6,7 +6,6 @@ import { linesText, wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
 
-/** The commands that most people need. */
 export const COMMON_COMMANDS = [
   ...['import', 'fetch', 'status', 'now', 'screen', 'changes', 'events'],
   ...['tally', 'study', 'backtest', 'sweep', 'export'],
@@ -69,7 +68,6 @@ function helpOf(entry: Entry, command: Command) {
 
 type CommandHelp = Extract<Request, { isWhole: boolean }>
 
-/** The help with every option. */
 function fullHelp({ helpFor, command }: CommandHelp) {
   return { ...helpOf(helpFor, command), omittedOptions: 0 }
 }
@@ -139,7 +137,6 @@ function commonHelp(width: number): string {
   ].join('\n')
 }
 
-/** The help of a group: its commands. */
 function groupHelp(group: string, width: number): string {
   const commands = commandsOfGroup(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
   const end = `bands ${group} COMMAND --help: examples and every option.`

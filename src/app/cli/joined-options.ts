@@ -40,7 +40,7 @@ function renameOption([flags, ...more]: OptionSpec, option: string): OptionSpec 
   return [flags.replace(/--[\w-]+/, `--${option}`), ...more]
 }
 
-/** The option that joins several parameters; its help lists the word and the help of each. PARTS must have them. */
+/** An option such as `--validate <PARTS>`; its help lists the word and help of each parameter that PARTS has for it. */
 function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const wordOf = (spec: OptionSpec): string => PARTS.get(paramOf(spec))!.word
   const paramsByWord = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))
@@ -61,10 +61,15 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const help = `such as "${example}", parted by commas. ${partHelps.join('; ')}`
   const parameter: Parameter = { kind, help, about: help }
   const heading = parts.map(headingOf).find(heading => heading !== undefined)
-  return [`--${option} <PARTS>`, help, 'repeatable', heading, [], parameter]
+  const listedValues: string[] = []
+  return [`--${option} <PARTS>`, help, 'repeatable', heading, listedValues, parameter]
 }
 
-/** The typed options, with joined ones replaced by their parameters in camel case. Throws InvalidParameter. */
+/**
+ * The typed options by the names of their parameters in camel case: `{ validate: ['split 2015-01-01'] }` becomes
+ * `{ split: '2015-01-01' }`. For `sort`, which is named otherwise than its parameter, `sortBy` is added. Throws
+ * InvalidParameter.
+ */
 export function splitJoinedOptions(
   specs: readonly OptionSpec[],
   typed: Readonly<Record<string, unknown>>,
@@ -81,7 +86,6 @@ export function splitJoinedOptions(
       const parts = parameter.kind.parse(param, [value].flat().join(', ')) as Record<string, unknown>
       for (const [partName, partValue] of Object.entries(parts)) values[toCamelCase(partName)] = partValue
     } else if (parameter?.part !== undefined) {
-      // The option has another name than its parameter.
       for (const [parameterName, { option }] of PARTS)
         if (option === param.replaceAll('_', '-')) values[toCamelCase(parameterName)] = value
     }

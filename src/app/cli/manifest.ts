@@ -249,7 +249,6 @@ export function folderViews(named: NamedFolder): FolderView[] {
   })
 }
 
-/** A list of texts in SQL. */
 export function sqlList(texts: readonly string[]): string {
   return `[${texts.map(text => `'${text.replaceAll("'", "''")}'`).join(', ')}]`
 }

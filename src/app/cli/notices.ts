@@ -37,6 +37,7 @@ export async function noticeNoEventOfSeveral(
   answer: PoolAnswer,
 ): Promise<void> {
   if (context.config.quiet) return
+  // A field that is made from facts, such as earnings reports, has no event without them.
   const reason = await noFactsReason(source, answer.tickers, query.field)
   const note = reason === null ? emptyPoolNote(query, answer, await source.known(answer.tickers)) : `${reason}.`
   await context.notice(`No event: ${note}`)
@@ -87,7 +88,7 @@ function neverHappenedNote({ tickers, field, bands, when, lag, first, last }: Ev
   return `${subject} ${never}${[change, ...condition].join(' ')} ${dates}`
 }
 
-/** Why no ticker of a list has the facts of a field; null if one may have them. */
+/** Why no ticker has the facts (such as earnings reports) that a field needs; null if one may have them. */
 export async function noFactsReason(source: Source, tickers: readonly string[], field: string): Promise<string | null> {
   const known = await source.known(tickers, field)
   const reasons = known.flatMap(({ missing }) => (missing === null ? [] : [textWithOptions(missing)]))

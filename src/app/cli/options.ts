@@ -22,11 +22,11 @@ import { SETTINGS } from './config.js'
 import type { Context } from './context.js'
 import {
   defaultTickers,
+  defaultTickersWithNotice,
   everyTicker,
   isPooled,
   tickersOfLine,
   tickersWithFields,
-  useDefaultTickers,
 } from './tickers.js'
 
 /** Global options, allowed before and after the command. */
@@ -72,7 +72,7 @@ export interface PoolTarget extends Pick<Target, 'field'> {
 
 /** Parses the query for the events of a ticker: its typed filters and limit. Throws InvalidParameter. */
 export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
-  const table = (await context.withholds()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
+  const table = (await context.hasMaxLimit()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
   const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
   const typedContext = args.text('context')
   if (typedContext !== undefined && params.context_band === undefined)
@@ -111,7 +111,7 @@ export function withoutDefaultLimit<Query extends { limit: number }>(
 
 /** The limit that shows all rows, or the largest allowed one if that is less. @param total the number of all rows */
 export async function largestLimit(context: Context, total: number): Promise<number> {
-  return total > MAX_LIMIT && (await context.withholds()) ? MAX_LIMIT : total
+  return total > MAX_LIMIT && (await context.hasMaxLimit()) ? MAX_LIMIT : total
 }
 
 /** The ticker and field of a line; --when may replace the field. Throws InvalidParameter if both are missing. */
@@ -153,8 +153,9 @@ export const POOL_ARGUMENTS = [
 ] as const
 
 /**
- * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all: the last word is the field. Throws InvalidParameter,
- * and NotFound without loaded tickers.
+ * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all; `FIELD` alone takes the default tickers of config.json.
+ * Returns the last word as `field`, or as `when` if it is a condition. With --when and no field, all words are tickers,
+ * and only the tickers are returned. Throws InvalidParameter, and NotFound without loaded tickers.
  * @param loadedTickers returns all loaded tickers that have a field
  * @param otherForms other forms of the line, for refusals
  */
@@ -186,13 +187,13 @@ export async function tickersAndField(
       `${otherField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
       { value: otherField },
     )
-  const event = isCondition(name) ? { when: refuseSecondCondition(args, name) } : { field: name }
-  if (defaults.length > 0) return { tickers: await useDefaultTickers(context), ...event }
+  const event = isCondition(name) ? { when: onlyCondition(args, name) } : { field: name }
+  if (defaults.length > 0) return { tickers: await defaultTickersWithNotice(context), ...event }
   return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loadedTickers(name)), ...event }
 }
 
 /** Returns a condition that was typed as the field. Throws InvalidParameter if there is --when as well. */
-function refuseSecondCondition(args: Args, condition: string): string {
+function onlyCondition(args: Args, condition: string): string {
   if (args.text('when') === undefined) return condition
   throw wrong('when', sentence`${quoted(condition)} and --when are two conditions; join them with and.`, {
     value: args.text('when'),
@@ -209,7 +210,7 @@ async function tickersOfCondition(
   const { name } = conditionValue('when', args.text('when')!, context.fields)
   const words = args.rest(0)
   if (words.length > 0 || isPooled(args)) return tickersOfLine(context, args, words, () => loadedTickers(name))
-  const defaults = await useDefaultTickers(context)
+  const defaults = await defaultTickersWithNotice(context)
   if (defaults.length > 0) return defaults
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`
   throw wrong('ticker', 'TICKER is missing.', { allowed })

@@ -20,7 +20,6 @@ export function oneRow(
   return { document, columns: Object.keys(row), rows: [row], paragraphs: [{ heading: title, parts: [{ notes }] }] }
 }
 
-/** The destination and format of an answer. */
 interface Writing {
   format: Format | null
   /** For CSV, as in writeAnswer. */
@@ -103,7 +102,6 @@ function isLong(value: unknown): value is Iterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value
 }
 
-/** How an answer is written. */
 export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'parquet'
 
 export const QUESTION_OUTPUTS: readonly Format[] = ['table', 'json', 'ndjson', 'csv']

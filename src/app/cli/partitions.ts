@@ -232,10 +232,11 @@ async function stageFiles(
     const { job, tickers } = tasks[nextTask++]!
     doneTickers += tickers.length
     onTicker(tickers[0]!, doneTickers)
-    if (job.path !== null) files.open(job.path, job.source)
+    // Also a file without rows is made. For a file that is open, `openOnce` has no effect.
+    if (job.path !== null) files.openOnce(job.path, job.source)
     for (const { year, group } of groups) {
       const path = job.path ?? `${table}/year=${year}/part.parquet`
-      files.open(path, job.source)
+      files.openOnce(path, job.source)
       files.add(path, group)
     }
     // The next task is of another job, so the files of this one are complete.
@@ -245,7 +246,6 @@ async function stageFiles(
 
 /** New files under temporary names, until they replace the old ones. Every path is the final one. */
 class StagedFiles {
-  /** The complete files. */
   readonly stagedFiles = new Map<string, ListedFile>()
   readonly #folder: string
   readonly #columns: readonly ParquetColumn[]
@@ -259,8 +259,8 @@ class StagedFiles {
     this.#columns = columns
   }
 
-  /** Begins a file, unless it is open. @param source the hash of what its rows are made from */
-  open(path: string, source: string): void {
+  /** Begins a file; no effect on an open one. @param source the hash of what its rows are made from */
+  openOnce(path: string, source: string): void {
     if (this.#openFiles.has(path)) return
     const staged = this.#stagedPath(path)
     try {
@@ -277,7 +277,6 @@ class StagedFiles {
     this.#write(path, this.#openFiles.get(path)!.file.add(group))
   }
 
-  /** Completes the open files. */
   completeAll(): void {
     for (const [path, open] of this.#openFiles) {
       this.#write(path, open.file.end())

@@ -110,14 +110,13 @@ async function profileNamed(name: string, from: string | undefined, env: NodeJS.
   throw new InvalidParameter(noProfileMessage(name, names), offence)
 }
 
-/** A key and its source. */
 export interface FoundKey {
   /** Must not be printed. */
   key: string
   /** An option, a variable, or a profile of `bands login`. */
   from: string
   /** The command that replaces it, if there is one. */
-  login?: string
+  loginLine?: string
 }
 
 /** The key for a server: of --key-file, BANDS_API_KEY or a login to its origin. Throws Unauthorized, ConfigError. */
@@ -136,7 +135,7 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
   const [stored] = keysForOrigin
   if (stored !== undefined) {
     const { key, profile } = stored
-    return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
+    return { key, from: `bands login, profile ${profile}`, loginLine: `bands login --profile ${profile}` }
   }
   const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
   const [otherKey] = name === undefined ? [] : keysOfProfile
@@ -179,7 +178,6 @@ export async function openChosenServer(config: Config, env: NodeJS.ProcessEnv): 
   return openServer(base, key, config, env)
 }
 
-/** Opens a server with a key and the settings of the command line. */
 export function openServer(url: string, key: string, config: Config, env: NodeJS.ProcessEnv): Promise<Remote> {
   return openRemote({
     url,

@@ -138,7 +138,6 @@ export function describeResult(result: Description, records: Records): Described
   return { document, long, ...records, paragraphs, notes, method: assumed }
 }
 
-/** Shows a result in the requested detail. */
 export async function showResult(context: Context, args: Args, result: Description, records: Records): Promise<void> {
   await context.show(describeResult(result, records), {
     wide: args.flag('wide'),

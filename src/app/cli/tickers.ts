@@ -10,13 +10,12 @@ import type { World } from './world.js'
 
 /** The tickers of a line: words, --tickers, @FILE, -, --watch, --all, and the default of config.json. */
 
-/** The default tickers of config.json. */
 export function defaultTickers({ config }: Context): readonly string[] {
   return config.saved.values.tickers ?? []
 }
 
 /** Returns the default tickers of config.json, and shows them in a notice. */
-export async function useDefaultTickers(context: Context): Promise<string[]> {
+export async function defaultTickersWithNotice(context: Context): Promise<string[]> {
   const tickers = defaultTickers(context)
   if (tickers.length > 0)
     await context.remark(`tickers of ${context.config.saved.positions.tickers}: ${tickers.join(', ')}`)
@@ -33,28 +32,29 @@ export async function tickersOfLine(
   words: readonly string[],
   loadedTickers: () => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const tickers = await collectTickers(context, args, words, loadedTickers, null)
+  const localAsOf = null
+  const tickers = await collectTickers(context, args, words, loadedTickers, localAsOf)
   if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
   throw new NotFound('the list is empty; name tickers, or --all.')
 }
 
 /**
- * The tickers that a line names, each once; may be empty.
- * @param asOf the database as of the question's day, for lists of a condition; null opens the local database for them
+ * The tickers that a line names, each once; may be empty. Many loaded tickers also limit the growth of the heap.
+ * @param localAsOf the database as of another day, for watch lists that a condition defines; null for that of the run
  */
 async function collectTickers(
   context: Context,
   args: Args,
   words: readonly string[],
   loadedTickers: () => Promise<readonly string[]>,
-  asOf: Local | null,
+  localAsOf: Local | null,
 ): Promise<string[]> {
   const typed = await parseTickers([...words, ...args.list('tickers')], context.world)
   const isAll = args.flag('all')
   const [firstTyped] = typed
   if (isAll && firstTyped !== undefined)
     throw wrong('all', `${firstTyped} is named, and every loaded ticker as well; name tickers, or all of them.`)
-  const namedTickers = [...new Set([...typed, ...(await watchedTickers(context, args, asOf))])]
+  const namedTickers = [...new Set([...typed, ...(await watchedTickers(context, args, localAsOf))])]
   if (!isAll) return namedTickers
   const loaded = await loadedTickers()
   if (loaded.length === 0) throw noTickerLoaded(context)
@@ -82,12 +82,12 @@ export function isPooled(args: Args): boolean {
 }
 
 /** The tickers of the lists of --watch, in their order. Throws NotFound for a missing list. */
-async function watchedTickers(context: Context, args: Args, asOf: Local | null): Promise<string[]> {
+async function watchedTickers(context: Context, args: Args, localAsOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []
   const { findList, readLists } = await import('../open/lists.js')
   const lists = await readLists(context.choice)
-  const tickersByList = names.map(name => tickersOfList(context, findList(name, lists), asOf))
+  const tickersByList = names.map(name => tickersOfList(context, findList(name, lists), localAsOf))
   return (await Promise.all(tickersByList)).flat()
 }
 
@@ -95,14 +95,15 @@ async function watchedTickers(context: Context, args: Args, asOf: Local | null):
 async function tickersOfList(
   context: Context,
   { name, condition, tickers }: NamedList,
-  asOf: Local | null,
+  localAsOf: Local | null,
 ): Promise<readonly string[]> {
   if (condition === null) {
     if (tickers.length > 0) return tickers
     const words = sentence`the list ${name} has no tickers: ${remedy('watch add', [name, 'TICKER'])}.`
     throw wrong('watch', words, { value: name })
   }
-  const [local, { screen }] = await Promise.all([asOf ?? context.local(), import('../../research/screen/screen.js')])
+  const local = localAsOf ?? (await context.local())
+  const { screen } = await import('../../research/screen/screen.js')
   const loaded = await local.withBars()
   if (loaded.length === 0) throw noTickerLoaded(context)
   const query = { condition, tickers: loaded, timeframe: 'daily', since: null, tally: false } as const
@@ -114,17 +115,17 @@ async function tickersOfList(
 /**
  * Tickers of a question about the local market (default: all with bars). The list of a condition may be empty. Throws
  * InvalidParameter for a server.
- * @param asOf the database as of the question's day
+ * @param localAsOf the database as of the question's day
  */
-export async function marketTickers(context: Context, args: Args, asOf: Local): Promise<readonly string[]> {
+export async function marketTickers(context: Context, args: Args, localAsOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
   if (remote !== null)
     throw wrong(
       'remote',
       `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`,
     )
-  const withBars = (): Promise<readonly string[]> => asOf.withBars()
-  const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, asOf) : await withBars()
+  const withBars = (): Promise<readonly string[]> => localAsOf.withBars()
+  const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, localAsOf) : await withBars()
   if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
@@ -142,7 +143,6 @@ export async function everyTicker(context: Context, usage: string): Promise<read
   return tickers
 }
 
-/** The error for a database without tickers. */
 function noTickerLoaded(context: Context): NotFound {
   return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
@@ -174,7 +174,8 @@ async function symbolsOf(word: string, world: World): Promise<string[]> {
   const origin = word === '-' ? 'standard input' : word.slice(1)
   const exceeded = exceededBound(text)
   if (exceeded !== null) throw wrong('ticker', `${origin}: ${exceeded.what}.`, { value: word })
-  const symbols = splitSymbols(text)
+  const textWithoutComments = text.replace(/^\ufeff/, '').replace(/#.*/g, '')
+  const symbols = textWithoutComments.split(/[\s,]+/).filter(symbol => symbol !== '')
   if (symbols.length > 0) return symbols
   throw wrong('ticker', `${origin} has no ticker in it.`, { value: word })
 }
@@ -188,14 +189,6 @@ async function readSymbols(word: string, world: World): Promise<string> {
     return text
   }
   return (await import('./formats.js')).readSmallFile(word.slice(1))
-}
-
-function splitSymbols(text: string): string[] {
-  return text
-    .replace(/^\ufeff/, '')
-    .replace(/#.*/g, '')
-    .split(/[\s,]+/)
-    .filter(symbol => symbol !== '')
 }
 
 /** The tickers that have one of the fields, with a notice about the others. All if none has one: a refusal follows. */

@@ -64,12 +64,12 @@ function isMissingStrategy(word: string, before = ''): boolean {
   return /\.(ya?ml|json)$/i.test(word) && !before.startsWith('-') && !existsSync(word)
 }
 
-/** A line without one of its options; null if it does not have that option. */
+/** A line without an option and the word after it, which counts as its value; null if it does not have that option. */
 export function withoutOption(argv: readonly string[], option: string): string[] | null {
   const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
   if (at < 0) return null
   const next = argv[at + 1]
-  // A flag, or `--name=value`.
+  // `--name=value`, or an option at the end or before another one.
   const isOneWord = argv[at] !== option || next === undefined || next.startsWith('--')
   return argv.toSpliced(at, isOneWord ? 1 : 2)
 }
@@ -117,14 +117,13 @@ function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry
   }
 }
 
-/** Whether a word is the value of a global option. */
 function isGlobalValue(argv: readonly string[], at: number): boolean {
   return GLOBAL_OPTIONS.some(spec => takesValue(spec) && longName(spec) === argv[at - 1])
 }
 
 /**
  * Reads words and options into the parts of a line; unknown options are left out. Returns the name of another command if
- * only that one has an option of the line, otherwise null.
+ * only that one has an option of the line, and takes a ticker and a field as this one does; otherwise null.
  */
 async function readParts(line: Line, words: readonly string[], entry: Entry): Promise<string | null> {
   const { specs, parts } = line
@@ -152,9 +151,10 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
     else {
       if (nextIsValue) at++
       const option = { spec, value: joinedValue ?? (nextIsValue ? nextWord : '') }
-      const wordAfter = words[at + 1]
-      if (wordAfter !== undefined && isUnit(line, option, wordAfter)) {
-        option.value += wordAfter
+      const nextText = words[at + 1]
+      if (nextText !== undefined && isUnitOfValue(line, option, nextText)) {
+        // `--costs 10 bp` means `--costs 10bp`.
+        option.value += nextText
         at++
       }
       parts.push(option)
@@ -164,7 +164,7 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
 }
 
 /** Whether a word is the unit of the value before it, such as `bp` in `--costs 10 bp`. */
-function isUnit(line: Line, { spec, value }: TypedOption, word: string): boolean {
+function isUnitOfValue(line: Line, { spec, value }: TypedOption, word: string): boolean {
   const { others } = sortWords([word], line.vocabulary, { correct: false })
   const hasUnit = parameterOf(spec) !== undefined && /^\d/.test(value ?? '') && /^[a-z%]+$/i.test(word)
   return hasUnit && others.length > 0 && refusalOf(line, { spec, value: value + word }) === null
@@ -203,7 +203,8 @@ function arrangeWords(line: Line): void {
   const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
   const takesTickerAndField = kinds.includes('TICKER') && kinds.includes('FIELD')
   const takesTickers = tickersOption !== undefined || line.command.arguments?.[0]?.[0] === '[TICKER...]'
-  if (!takesTickers && !takesTickerAndField && kinds.length > 0) return
+  const takesNoArgument = kinds.length === 0
+  if (!takesTickers && !takesTickerAndField && !takesNoArgument) return
   // A SYMBOL is a ticker that need not be loaded: it cannot be corrected.
   if (kinds.includes('SYMBOL')) return
   const typedWords = line.parts.filter(part => typeof part === 'string')
@@ -220,8 +221,9 @@ function arrangeWords(line: Line): void {
 }
 
 /**
- * The arguments of a command that takes a ticker and a field, or a file instead; a missing ticker or field is chosen. A
- * date among the arguments is removed from `sorted`, so that it does not become an option as well.
+ * The arguments of a command that takes tickers and a field, or a strategy file that may be followed by tickers.
+ * Without a file, missing tickers are chosen and added to `sorted`; so is a missing field unless there is a condition.
+ * A date among the arguments is removed from `sorted`, so that it does not become an option as well.
  */
 function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTickers: boolean): string[] {
   const kinds = argumentKindsOf(line)
@@ -250,6 +252,7 @@ function otherArguments(
   const words: string[] = []
   if (kinds.includes('TICKER')) words.push(...tickers)
   else if (tickers.length > 0 && tickersOption !== undefined) addOption(line, tickersOption, tickers.join(','))
+  // The field of --context is that of a second ticker.
   const isFieldOption = (spec: OptionSpec): boolean =>
     /^FIELDS?$/.test(placeholder(spec)) && !longName(spec).includes('context')
   const fieldOption = line.specs.find(isFieldOption)
@@ -334,7 +337,7 @@ function mendValues(line: Line): void {
 
 /**
  * The value of an option: as typed if it is right, otherwise corrected, otherwise an example. Null if the option has no
- * effect on this line, or is a condition next to a field where only one of them is allowed.
+ * effect on this line, or is a condition that cannot be corrected by its error and stands next to a field.
  */
 function mendedValue(line: Line, option: TypedOption): string | null {
   const { spec, value } = option
@@ -350,15 +353,12 @@ function mendedValue(line: Line, option: TypedOption): string | null {
     if (next === null || next === text) break
     text = next
   }
-  // Some commands take a field or a condition, and not both.
+  // The field alone makes a line that works, and some commands take no condition next to it.
   const hasField = line.parts.some(part => typeof part === 'string' && fields.named(part))
-  if ((kind === 'CONDITION' && hasField) || hasNoEffect(line, spec)) return null
+  // An option that needs one of some others has no effect if all of them are missing.
+  const hasNoEffect = parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined)
+  if ((kind === 'CONDITION' && hasField) || hasNoEffect) return null
   return kind === 'CONDITION' && value !== '' ? mendCondition(value!, fields) : exampleFor(line, spec)
-}
-
-/** Whether an option has no effect on this line, because it needs one of some options and all of them are missing. */
-function hasNoEffect(line: Line, spec: OptionSpec): boolean {
-  return parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined) ?? false
 }
 
 /**
@@ -392,7 +392,8 @@ function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter |
   const parameter = parameterOf(spec)
   const param = paramOf(spec)
   const { fields, tickers } = line.vocabulary
-  const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !/^[@-]/.test(value!)
+  const isFileOrInput = /^[@-]/.test(value!)
+  const isTickers = /^TICKERS?$/.test(placeholder(spec)) && tickers.length > 0 && !isFileOrInput
   if (isTickers || parameter === undefined) {
     const wrongValue = isTickers ? unknownTicker(line, value!) : wrongOptionValue(line, spec, value!)
     return wrongValue === null ? null : new InvalidParameter('', { param, ...wrongValue })
@@ -402,9 +403,10 @@ function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter |
   const scope = { fields, earlier: field === undefined ? {} : { field } }
   try {
     const { kind } = parameter
-    // `hold=5,10,20` of --vary is one item of a list: its commas separate values.
+    // A list of objects, as --vary takes it: the commas of `hold=5,10,20` separate the values of one item.
     const isOneItem = kind.several !== undefined && kind.object
     const written = isOneItem ? [value] : valueForKind(param, kind, value, scope)
+    // `none` means that a parameter is not set.
     if (written !== undefined && written !== null && value !== 'none') kind.parse(param, written, scope)
     return null
   } catch (error) {
@@ -412,7 +414,6 @@ function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter |
   }
 }
 
-/** A wrong value, and the allowed values that are near to it. */
 interface WrongValue {
   value: string
   suggestions: string[]
@@ -450,7 +451,7 @@ function exampleFor({ vocabulary, parts }: Line, spec: OptionSpec): string | nul
   const kind = placeholder(spec)
   if (/^TICKERS?$/.test(kind)) return firstTicker ?? null
   if (/^FIELDS?$/.test(kind)) return field
-  if (kind === 'CONDITION' || kind === 'C') return `${field} = ${fields.named(field)!.bands[0]}`
+  if (kind === 'CONDITION') return `${field} = ${fields.named(field)!.bands[0]}`
   const example = exampleOf(spec)
   if (firstTicker === undefined) return example
   // An example may name a ticker that is not loaded here.
@@ -463,6 +464,7 @@ function addNeededParts(line: Line): void {
   const typedWords = line.parts.filter(part => typeof part === 'string')
   if (takenArguments.at(-1)?.[0] === '<TICKER...>' && typedWords.length === takenArguments.length - 1)
     line.parts.push(...line.vocabulary.tickers.slice(0, 1))
+  // A strategy file has the exits of the backtest.
   const hasFile = typedWords.some(word => /\.(ya?ml|json)$/.test(word))
   // Named tickers replace --all.
   const namesTickers = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')

@@ -3,7 +3,6 @@ import { isatty } from 'node:tty'
 import { promisify } from 'node:util'
 import { printable, StorageError } from '../../core/errors.js'
 
-/** The destination of text. */
 export interface Stream {
   /** False for a pipe or a file. */
   readonly terminal: boolean

@@ -217,7 +217,7 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   ]
 }
 
-/** The settings that are listed as `Config` has them. */
+/** Settings of a run: `Config` has their values. */
 const CONFIG_SETTINGS = [
   'timeout',
   'retries',
@@ -229,7 +229,7 @@ const CONFIG_SETTINGS = [
   'debug',
 ] as const
 
-/** The keys of config.json that are no global option. */
+/** Defaults for options of questions, which only config.json sets: the keys that are no global option. */
 const QUESTION_SETTINGS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
 
 function shownValue(value: unknown): ShownSetting['value'] {

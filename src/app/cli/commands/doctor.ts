@@ -130,7 +130,7 @@ function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint 
 async function environmentChecks(context: Context): Promise<Check[]> {
   const { config } = context
   const { env } = context.world
-  // These are about the database here, which is examined as well.
+  // These are about the database here, which is examined as well: a server would be replaced by --db, or refuse them.
   const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
   const path = configPath(env)
   const keysPath = credentialsPath(env)
@@ -181,15 +181,16 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
   }
 }
 
-/** The checks of a server that is chosen. Throws if the server does not answer. @param key where the key is from */
+/** The checks of a chosen server. Throws if it does not answer. @param key where it is from, and how to replace it */
 async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
   if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
+  // A key that is out of credits is accepted.
   const answerTime = Math.ceil(performance.now() - began)
   const checks = [okCheck('server', `${server.url} answers in ${answerTime} ms`), tlsCheck(server.url)]
   if (refusal instanceof Unauthorized)
-    checks.push(failedCheck('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`))
+    checks.push(failedCheck('key', `it is refused; it is from ${key.from}`, key.loginLine ?? 'put another one there'))
   else
     checks.push(
       okCheck('key', `it is accepted; it is from ${key.from}`),

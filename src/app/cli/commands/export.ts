@@ -282,6 +282,7 @@ async function runExport(
   if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
   const local = await context.local()
   const hasBothTimeframes = what !== 'bars' && filter.timeframes?.length === 0
+  // Threads make the JSON text of events; the rows of other tables become text here.
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(local, filter, betweenRows(format))
     const write: WriteRows = (sink, addRows) => {

@@ -162,6 +162,7 @@ async function chooseProvider(
       withKey.push(provider)
   if (withKey.length === 1) return withKey[0]!
   const allowed = providers.map(provider => provider.name)
+  // Coinbase needs no key.
   throw invalid('missing', { param: 'from', allowed, suggestions: [withKey[0]?.name ?? 'coinbase'] })
 }
 

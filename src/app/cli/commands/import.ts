@@ -218,7 +218,6 @@ function describeImport(files: readonly Imported[], refused: readonly BadData[])
   }
 }
 
-/** The import of a file as JSON. */
 function fileDocument({ report, rejects }: Imported): Row {
   const { holds, file, format, dialect, header, rows } = report
   const fileInfo = { holds, file, format, dialect, header, rows }
@@ -260,7 +259,7 @@ function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
   const sums = { ...sumCounts(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
-  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countColumns('bars', 2)]
+  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countColumns('bars', { spare: 2 })]
   return tableOf<typeof sums>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [sums] : tickers)
 }
 
@@ -271,7 +270,7 @@ function factsTable({ facts }: FactsReport): Table {
     const sheets = facts.filter(sheet => sheet.kind === kind)
     return { ...sumCounts(sheets), kind, tickers: sheets.length, records: total(sheets.map(sheet => sheet.records)) }
   })
-  const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', 1)]
+  const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', { spare: 1 })]
   return tableOf<(typeof rows)[number]>('Kinds', columns, rows)
 }
 
@@ -280,7 +279,7 @@ function factsTable({ facts }: FactsReport): Table {
  * @param itemsKey the column with the number of all bars or records
  * @param spare the rank of the first column that may be omitted; the others have higher ranks
  */
-function countColumns<Key extends string>(itemsKey: Key, spare: number) {
+function countColumns<Key extends string>(itemsKey: Key, { spare }: { spare: number }) {
   return [
     column('added', 'count'),
     column('replaced', 'count', { spare }),
@@ -353,7 +352,7 @@ function factLines({ without_bars, doubts }: FactsReport): string[] {
   return [`${count(without_bars, 'ticker')} without bars yet: no field uses their facts`, ...warnings]
 }
 
-/** The number of rejected rows and the first three; none if no row was rejected. @param rejects the file that keeps them */
+/** The number of rejected rows and the first three; empty without any. @param rejects their file; null without any */
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
   if (rejected.length === 0) return []
   const first = rejected

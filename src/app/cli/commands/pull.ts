@@ -149,7 +149,6 @@ function seriesRow({ added, refusal, outcome, ...report }: SeriesReport, source:
   }
 }
 
-/** The answer about the plan of a pull. */
 function describePlan(plan: PullPlan): Described {
   const { url, series, price } = plan
   const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
@@ -309,7 +308,7 @@ function progressCallbacks(context: Context, remote: Remote): PullOptions {
   }
 }
 
-/** The error that a pull ends with; null if complete. @param isAllFields then a field above the tier is no failure */
+/** The error that a pull ends with; null if complete. @param isAllFields whether no field was typed */
 function pullFailure({ series, stopped, error, creditsMissing, credits }: PullReport, isAllFields: boolean): unknown {
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
@@ -320,9 +319,10 @@ function pullFailure({ series, stopped, error, creditsMissing, credits }: PullRe
       `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be: ${unfinishedText}`,
     )
   if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${unfinishedText}`)
-  const isAboveTier = ({ refusal, pulled_at }: SeriesReport): boolean =>
+  // Of all fields, one above the tier is no failure, unless it was pulled before: its events are old now.
+  const isNeverGranted = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
-  const refused = series.filter(report => report.refusal !== null && !(isAllFields && isAboveTier(report)))
+  const refused = series.filter(report => report.refusal !== null && !(isAllFields && isNeverGranted(report)))
   const [firstRefused] = refused
   if (firstRefused === undefined) return null
   if (series.length === 1) return firstRefused.refusal

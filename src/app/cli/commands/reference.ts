@@ -91,7 +91,6 @@ function fieldListAnswer(fields: readonly AnyField[]): Answer {
   return fieldsAnswer(rows, [table, ...paragraphs])
 }
 
-/** The answer with the rule of each field. */
 function fieldRulesAnswer(fields: readonly AnyField[]): Answer {
   const rows = fields.map(fieldRow)
   return fieldsAnswer(

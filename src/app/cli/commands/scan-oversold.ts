@@ -23,7 +23,7 @@ const scanCommand: Command = {
   ],
   /** Shows the oversold tickers of a day; without any, says why. */
   async run(context, args) {
-    const withholds = await context.withholds()
+    const withholds = await context.hasMaxLimit()
     const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
     const typedQuery = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.

@@ -114,7 +114,7 @@ const serveCommand: Command = {
   },
 }
 
-/** Serves until a signal. Then running requests are answered first, and after them the charges are written. */
+/** Serves until a signal. Then `running.stop` answers the running requests, and after them writes the charges. */
 async function serveUntilSignal(
   context: Context,
   options: Options,
@@ -139,11 +139,11 @@ async function serveUntilSignal(
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
     })
-    const follower = opened.sample ? null : followDataFile(opened, running)
+    const dataFollower = opened.sample ? null : followDataFile(opened, running)
     // Settles after the last reload; reloads do not overlap.
     let reloads = Promise.resolve()
     const stopReloading = world.onReload?.(() => {
-      reloads = reloads.then(() => reload(running, options)).then(() => follower?.checkNow())
+      reloads = reloads.then(() => reloadCertificate(running, options)).then(() => dataFollower?.checkNow())
     })
     try {
       const stopRequest = new Promise<unknown>(resolve => world.onStop(resolve, GRACE_MS))
@@ -169,7 +169,7 @@ function followDataFile(opened: OpenedService, { takeOver, log }: RunningServer)
 }
 
 /** Reads the certificate again. An unusable file changes nothing, and is logged. */
-async function reload({ setCertificate, log }: RunningServer, options: Options): Promise<void> {
+async function reloadCertificate({ setCertificate, log }: RunningServer, options: Options): Promise<void> {
   const tls = await readCertificate(options).catch((error: Error) =>
     log.add('error', { message: `the certificate stays as it was: ${error.message}` }),
   )
@@ -190,7 +190,7 @@ const GRACE_MS = LIMITS.grace + 5_000
 async function showServing(
   context: Context,
   { service, path, sample, vendors }: OpenedService,
-  { url, errors, metrics, tls, ...options }: Omit<Options, 'tls'> & { url: string; tls: boolean },
+  { url, errors: errorShape, metrics, tls, ...options }: Omit<Options, 'tls'> & { url: string; tls: boolean },
 ): Promise<void> {
   const row = {
     schema: 'bands.serve/1',
@@ -198,18 +198,19 @@ async function showServing(
     docs: `${url}/docs`,
     today: formatDay(await service.today()),
     today_from: context.config.as_of === null ? options.today : ('as_of' as const),
+    // The highest tier has every ticker.
     tickers: ((await service.bands('pro').tickers()) ?? []).length,
     sample,
     database: path,
     accounts: (await service.accounts.accounts()).length,
     accounts_file: service.accounts.location,
-    errors,
+    errors: errorShape,
     metrics,
     tls,
   }
   const { tickers, today, accounts } = row
   const notes = [
-    `${count(tickers, 'ticker')}${sample ? ' of the sample' : ''}, today is ${today} (${TODAY_SOURCES[row.today_from]}), ${errors} errors`,
+    `${count(tickers, 'ticker')}${sample ? ' of the sample' : ''}, today is ${today} (${TODAY_SOURCES[row.today_from]}), ${errorShape} errors`,
     ...(accounts > 0 ? [count(accounts, 'account')] : NO_ACCOUNT),
     'Ctrl-C ends it.',
   ]

@@ -57,7 +57,7 @@ const simulateCommand: Command = {
   },
 }
 
-/** Prints simulated bars, ticker by ticker, never all at once; their facts go into the files of a folder. */
+/** Prints simulated bars, ticker by ticker; their facts (reports, ratings …) go into the files of `folder`, if any. */
 async function writeSimulated(context: Context, options: SimulateOptions, folder?: string): Promise<void> {
   let madeTickers = 0
   const writeFacts = folder === undefined ? null : factWriter(folder)

@@ -138,7 +138,6 @@ function cellValue(value: unknown): string | number | null {
   return JSON.stringify(value)
 }
 
-/** The document, the columns and the rows of an answer, without its paragraphs. */
 function answerOfRows(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<Answer, 'paragraphs'> {
   const described: SqlColumn[] = columns.map(({ name, type }) => ({ name, type }))
   return {
@@ -172,7 +171,7 @@ const VIEW_ROWS: Readonly<Record<ExportTable, string>> = {
   bars: 'one row per daily bar',
 }
 
-/** The answer that lists the views and their columns; it needs no DuckDB. */
+/** The answer that lists the views and their columns. The STRUCT `returns` has `return_5d`, `return_21d` and so on. */
 function viewsAnswer({ fields }: Context): Answer {
   const views = EXPORT_TABLES.map(view => {
     const columns = tableColumns(view, {}, fields)

@@ -8,7 +8,7 @@ import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
 import { POOL_OPTIONS, TICKERS, underHeading } from '../options.js'
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { isPooled, tickersOfLine, useDefaultTickers } from '../tickers.js'
+import { defaultTickersWithNotice, isPooled, tickersOfLine } from '../tickers.js'
 
 const sweepCommand: Command = {
   arguments: [TICKERS],
@@ -38,7 +38,7 @@ const sweepCommand: Command = {
     const files = await outputFiles(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
     const isUnnamed = args.rest(0).length === 0 && !isPooled(args)
-    const defaults = isUnnamed ? await useDefaultTickers(context) : null
+    const defaults = isUnnamed ? await defaultTickersWithNotice(context) : null
     if (defaults?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })

@@ -14,7 +14,7 @@ import type { Args, Command } from '../command.js'
 import { eventWords, quotedLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
-import { everyTicker, tickersOfLine, tickersWithFields, useDefaultTickers } from '../tickers.js'
+import { defaultTickersWithNotice, everyTicker, tickersOfLine, tickersWithFields } from '../tickers.js'
 
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
@@ -124,7 +124,7 @@ async function tickersOfNow(context: Context, args: Args): Promise<string[]> {
   const words = args.rest(0)
   if (words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined)
     return tickersOfLine(context, args, words, () => allTickersOfNow(context))
-  return args.flag('all') ? [] : useDefaultTickers(context)
+  return args.flag('all') ? [] : defaultTickersWithNotice(context)
 }
 
 interface NowOptions {
@@ -136,8 +136,9 @@ interface NowOptions {
 }
 
 /**
- * The query for present bands. Without typed fields, the fields are those of the first ticker's tier, and `omitted` are
- * those above it. `skip` says which fields of a ticker were not pulled; undefined if tickers and fields are both named.
+ * The query for present bands. Without typed fields, `fields` are those of the caller's plan that can be queried now,
+ * and `omitted` the others; a server is asked for the plan with the first ticker. `skip` says which fields of a ticker
+ * were not pulled; undefined if tickers and fields are both named, or the source has no pulled events.
  */
 async function nowQuery(context: Context, source: Source, { namedTickers, typedFields, timeframe }: NowOptions) {
   const isNamed = namedTickers.length > 0

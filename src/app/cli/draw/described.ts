@@ -84,7 +84,10 @@ function isShown(medium: Medium | undefined, { wide = false, explain = false, wo
   return medium === 'wide' ? wide : !wide
 }
 
-/** The blocks of a paragraph, with its heading on the first one. */
+/**
+ * The blocks of a paragraph or section, with its heading on the first one; an `untitled` section has none. A paragraph
+ * without content keeps its heading, a section is left out.
+ */
 function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: DrawStyle): Block[] {
   if (!isShown(paragraph.on, style)) return []
   const shown = paragraph.parts.filter(part => isShown(part.on, style))
@@ -97,9 +100,8 @@ function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: 
   const [first, ...more] = blocks
   if (first === undefined) return []
   const { title, phrases = [], untitled } = paragraph
-  return untitled
-    ? [first, ...more]
-    : [{ title: [title, ...phrases, ...shown.flatMap(chartLegend)], ...first }, ...more]
+  if (untitled) return blocks
+  return [{ title: [title, ...phrases, ...shown.flatMap(chartLegend)], ...first }, ...more]
 }
 
 /** Phrases that explain the dotted lines and the scale of a chart; none for another part. */
@@ -130,8 +132,11 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
   return drawing.length === 0 ? [] : [{ drawing }]
 }
 
-/** A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. */
-function drawnTable({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: DrawStyle): Table {
+/**
+ * A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. With
+ * --wide, columns that do not fit go into a second table; otherwise a note names the output that has them (`whole`).
+ */
+function drawnTable({ columns, rows, grey, grouped, limit, whole }: DescribedTable, style: DrawStyle): Table {
   const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shownRows = rows.slice(0, limit)
   const [groupColumn] = shownColumns
@@ -147,7 +152,7 @@ function drawnTable({ columns, rows, grey, grouped, limit, whole: output }: Desc
       shownColumns.map(i => (isRepeated(i, row) ? '' : screenCell(cells[i]!, style, grey?.[row]))),
     ),
   }
-  if (output !== undefined) drawn.whole = output
+  if (whole !== undefined) drawn.whole = whole
   if (style.wide) drawn.continued = true
   return drawn
 }
@@ -230,6 +235,8 @@ function trendLines(lines: readonly Trend[], { width, unicode }: Screen): string
   )
 }
 
+/** In rows: the path of a study around its events, and any other chart. */
+const PATH_HEIGHT = 9
 const CHART_HEIGHT = 10
 
 /** A chart as lines of text: a histogram as bars, otherwise the lines that are meant for a terminal. */
@@ -237,6 +244,7 @@ function chartLines(chart: Chart, screen: Screen): string[] {
   if (chart.bars.length > 0) return histogramLines(chart, screen)
   if (chart.x.values.length === 0) return [chart.empty]
   const { log } = chart.y
+  const isPath = chart.x.unit === 'bars'
   const lines = chart.lines
     .filter(({ terminal }) => terminal !== undefined)
     .map(({ values, terminal }) => ({
@@ -245,10 +253,10 @@ function chartLines(chart: Chart, screen: Screen): string[] {
     }))
   return drawChart(lines, {
     width: drawingWidth(screen.width),
-    height: chart.x.unit === 'bars' ? CHART_HEIGHT - 1 : CHART_HEIGHT,
+    height: isPath ? PATH_HEIGHT : CHART_HEIGHT,
     ascii: !screen.unicode,
     label: value => (chart.y.unit === 'money' ? money(log ? Math.exp(value) : value) : returnText(value)),
-    axisTexts: chart.x.unit === 'bars' ? barAxisTexts(chart) : dateAxisTexts(chart),
+    axisTexts: isPath ? barAxisTexts(chart) : dateAxisTexts(chart),
   })
 }
 
