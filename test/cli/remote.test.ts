@@ -61,6 +61,7 @@ describe('at a server', () => {
   test.each([
     ['rsi_zone in (oversold, neutral_low, neutral) and macd_state != expanding_positive', ''],
     ['rsi_zone not in (deep_oversold, deep_overbought)', '--tickers SIM0001,SIM0003'],
+    ['rsi_zone not in (deep_oversold, deep_overbought)', '--all'],
     ['rsi_zone = oversold or rsi_zone != oversold', '--tickers SIM0002,SIM0003'],
   ])(
     'bands screen %j %s finds what the database here finds, or says what a search cannot decide',
@@ -86,6 +87,11 @@ describe('at a server', () => {
       expectRefusal(await remotely(`screen 'rsi_zone = neutral' ${more}`), 2, 'a search of a server has none')
     },
   )
+
+  test('bands screen refuses a ticker next to --all, at a server as here', async () => {
+    const line = `screen 'rsi_zone = neutral' --all --tickers SIM0001`
+    for (const ran of [await remotely(line), await locally(line)]) expectRefusal(ran, 2, 'SIM0001 is named')
+  })
 
   test('bands status shows the account of the key, and the credits that it has left', async () => {
     const about = `status --remote ${server.url}`

@@ -35,7 +35,17 @@ export async function tickersOfLine(
   const localAsOf = null
   const tickers = await collectTickers(context, args, words, loadedTickers, localAsOf)
   if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
-  throw new NotFound('the list is empty; name tickers, or --all.')
+  throw emptyList()
+}
+
+const emptyList = (): NotFound => new NotFound('the list is empty; name tickers, or --all.')
+
+/** The tickers for the search of a server: those that the line names; undefined for all of the server, also with --all. */
+export async function searchedTickers(context: Context, args: Args): Promise<string[] | undefined> {
+  const tickers = await namedTickers(context, args, [], null)
+  if (args.flag('all') || !isPooled(args)) return undefined
+  if (tickers.length === 0) throw emptyList()
+  return tickers
 }
 
 /**
@@ -49,17 +59,26 @@ async function collectTickers(
   loadedTickers: () => Promise<readonly string[]>,
   localAsOf: Local | null,
 ): Promise<string[]> {
-  const typed = await parseTickers([...words, ...args.list('tickers')], context.world)
-  const isAll = args.flag('all')
-  const [firstTyped] = typed
-  if (isAll && firstTyped !== undefined)
-    throw wrong('all', `${firstTyped} is named, and every loaded ticker as well; name tickers, or all of them.`)
-  const namedTickers = [...new Set([...typed, ...(await watchedTickers(context, args, localAsOf))])]
-  if (!isAll) return namedTickers
+  const named = await namedTickers(context, args, words, localAsOf)
+  if (!args.flag('all')) return named
   const loaded = await loadedTickers()
   if (loaded.length === 0) throw noTickerLoaded(context)
   limitHeapGrowth(loaded.length)
-  return [...new Set([...namedTickers, ...loaded])]
+  return [...new Set([...named, ...loaded])]
+}
+
+/** The tickers of words, --tickers and --watch, each once. Throws InvalidParameter for --all next to typed tickers. */
+async function namedTickers(
+  context: Context,
+  args: Args,
+  words: readonly string[],
+  localAsOf: Local | null,
+): Promise<string[]> {
+  const typed = await parseTickers([...words, ...args.list('tickers')], context.world)
+  const [firstTyped] = typed
+  if (args.flag('all') && firstTyped !== undefined)
+    throw wrong('all', `${firstTyped} is named, and every loaded ticker as well; name tickers, or all of them.`)
+  return [...new Set([...typed, ...(await watchedTickers(context, args, localAsOf))])]
 }
 
 /** From this number of tickers on, `limitHeapGrowth` acts. */

@@ -14,7 +14,7 @@ import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
 import { POOL_OPTIONS, WIDE } from '../options.js'
-import { isPooled, marketTickers, tickersOfLine } from '../tickers.js'
+import { marketTickers, searchedTickers } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
@@ -85,7 +85,7 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
   const style = { columns, sort: args.text('sort') }
   refuseUnknownColumns(style, subjects, { isTallied: false })
   const post = await webhookPoster(context, args)
-  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], async () => []) : undefined
+  const tickers = await searchedTickers(context, args)
   const { serverScreen } = await import('../../remote/server-screen.js')
   const result = await serverScreen(remote.pages, { ...query, tickers })
   await post(result)
