@@ -153,7 +153,7 @@ export const POOL_ARGUMENTS = [
 ] as const
 
 /**
- * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all; `FIELD` alone takes the default tickers of config.json.
+ * Parses `TICKER... FIELD`, or `FIELD` with --tickers or --all; a lone `FIELD` uses default tickers of config.json.
  * Returns the last word as `field`, or as `when` if it is a condition. With --when and no field, all words are tickers,
  * and only the tickers are returned. Throws InvalidParameter, and NotFound without loaded tickers.
  * @param loadedTickers returns all loaded tickers that have a field

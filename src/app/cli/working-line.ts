@@ -122,8 +122,8 @@ function isGlobalValue(argv: readonly string[], at: number): boolean {
 }
 
 /**
- * Reads words and options into the parts of a line; unknown options are left out. Returns the name of another command if
- * only that one has an option of the line, and takes a ticker and a field as this one does; otherwise null.
+ * Reads words and options into the parts of a line; unknown options are left out. Returns null, or the name of another
+ * command: the only one that has an unknown option. It must take a ticker and a field, as this one does.
  */
 async function readParts(line: Line, words: readonly string[], entry: Entry): Promise<string | null> {
   const { specs, parts } = line
@@ -337,7 +337,7 @@ function mendValues(line: Line): void {
 
 /**
  * The value of an option: as typed if it is right, otherwise corrected, otherwise an example. Null if the option has no
- * effect on this line, or is a condition that cannot be corrected by its error and stands next to a field.
+ * effect on this line, or is a wrong condition next to a field that its error does not correct.
  */
 function mendedValue(line: Line, option: TypedOption): string | null {
   const { spec, value } = option
@@ -353,7 +353,7 @@ function mendedValue(line: Line, option: TypedOption): string | null {
     if (next === null || next === text) break
     text = next
   }
-  // The field alone makes a line that works, and some commands take no condition next to it.
+  // The field suffices for a line that works, and some commands take no condition next to it.
   const hasField = line.parts.some(part => typeof part === 'string' && fields.named(part))
   // An option that needs one of some others has no effect if all of them are missing.
   const hasNoEffect = parameterOf(spec)?.onlyWith?.every(name => optionNamed(line, optionOf(name)) === undefined)

@@ -137,7 +137,7 @@ interface NowOptions {
 
 /**
  * The query for present bands. Without typed fields, `fields` are those of the caller's plan that can be queried now,
- * and `omitted` the others; a server is asked for the plan with the first ticker. `skip` says which fields of a ticker
+ * and `omitted` the others. A server is asked for the plan with the first ticker. `skip` says which fields of a ticker
  * were not pulled; undefined if tickers and fields are both named, or the source has no pulled events.
  */
 async function nowQuery(context: Context, source: Source, { namedTickers, typedFields, timeframe }: NowOptions) {
