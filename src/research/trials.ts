@@ -112,7 +112,7 @@ export interface RunInLog {
   /** How many cells or strategies, as the run has, the log knows of any data. */
   countOfKind: number
   q: ReadonlyMap<string, number | null>
-  /** The trials of other runs that q counts; without a p of the present test their p is null. */
+  /** The trials of other runs that q counts; without a p of the current test their p is null. */
   others: readonly Trial[]
 }
 
@@ -144,19 +144,20 @@ export function compareWithLog(
   logTrials: readonly Trial[],
   family: Family,
 ): Omit<RunInLog, 'countOfKind'> {
-  const ownTrials = new Map(runTrials.map(trial => [trial.hash, trial]))
+  const runTrialByHash = new Map(runTrials.map(trial => [trial.hash, trial]))
   // A run without a test keeps the p that an earlier test gave its trials.
-  for (const trial of logTrials) if (ownTrials.get(trial.hash)?.test === null) ownTrials.set(trial.hash, trial)
+  for (const trial of logTrials)
+    if (runTrialByHash.get(trial.hash)?.test === null) runTrialByHash.set(trial.hash, trial)
   const questions = runTrials.map(trial => trial.asked!)
   const questionByRange = new Map(questions.map(asked => [`${asked.timeframe} ${asked.first} ${asked.last}`, asked]))
   const ranges = [...questionByRange.values()]
   const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
-  const others = logTrials.filter(trial => !ownTrials.has(trial.hash) && sharesAny(trial.asked))
-  const allTrials = [...ownTrials.values(), ...others]
+  const others = logTrials.filter(trial => !runTrialByHash.has(trial.hash) && sharesAny(trial.asked))
+  const allTrials = [...runTrialByHash.values(), ...others]
   const corrected = benjaminiHochberg(allTrials.map(trial => pOfCurrentTest(trial) ?? 1))
   // The run's own trials come first.
   const q = new Map(
-    [...ownTrials.values()].map((trial, i) => [trial.hash, pOfCurrentTest(trial) === null ? null : corrected[i]!]),
+    [...runTrialByHash.values()].map((trial, i) => [trial.hash, pOfCurrentTest(trial) === null ? null : corrected[i]!]),
   )
   const log = { family, ...countsOf(allTrials), expected: allTrials.length * LEVEL }
   return { log, q, others: others.map(trial => ({ ...trial, p: pOfCurrentTest(trial) })) }
@@ -201,7 +202,7 @@ export function isStrategy({ hash, asked: question }: Trial): boolean {
   return question === undefined || question.question === hash
 }
 
-/** The trials that count: all about events, and of strategies those with a p of the present test. */
+/** The trials that count: all about events, and of strategies those with a p of the current test. */
 export function countedTrials<T extends Trial>(cells: readonly T[], strategies: readonly T[]): readonly T[] {
   return [...cells, ...strategies.filter(strategy => pOfCurrentTest(strategy) !== null)]
 }
