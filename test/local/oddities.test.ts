@@ -51,7 +51,8 @@ describe('an accepted jump', () => {
     const { oddities, checks, notes } = await saidOf(folder)
     const date = formatDay(series.days[quiet]!)
     expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25, bars: null }])
-    expect(checks).toMatchObject([{ outcome: 'warn', detail: `accepted jumps: ABC times 0.25 on ${date}` }])
+    const remedy = ['import the whole history of each in one file']
+    expect(checks).toMatchObject([{ outcome: 'warn', detail: `accepted jumps: ABC times 0.25 on ${date}`, remedy }])
     expect(notes).toContain(`warning: accepted jumps: ABC times 0.25 on ${date}; bands doctor shows the remedy`)
     expect((await saidOf(folder, TODAY, formatDay(series.days[quiet - 1]!))).oddities).toEqual([])
     await put(series, 'whole.csv')

@@ -205,7 +205,7 @@ function oddityWords({ kind, ticker, date, factor, bars }: StoredOddity): string
 }
 
 const ODDITY_REMEDIES: Readonly<Record<StoredOddity['kind'], (first: StoredOddity) => Sentence>> = {
-  accepted_jump: () => sentence`import the numberText history of each in one file`,
+  accepted_jump: () => sentence`import the whole history of each in one file`,
   outside_range: () => sentence`compare them with another source; an import of other values replaces them`,
   to_come: ({ ticker }) => sentence`${remedy('remove', [ticker], { after: 'DATE' })} takes them out`,
   far_behind: () => sentence`import newer bars, or the day on which it was delisted (${remedy('import')})`,
