@@ -24,7 +24,7 @@ import {
   type FileKind,
   type Files,
   partialName,
-  removeLeftovers,
+  removeFilesOfKilledRuns,
   restoreNotePath,
   sha256Of,
   writtenFileCheck,
@@ -113,7 +113,7 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
   const stem = partialStem(files, dirname(target))
   const partial = partialName(stem)
   try {
-    removeLeftovers(stem)
+    removeFilesOfKilledRuns(stem)
     mkdirSync(partial, { recursive: true, mode: 0o700 })
     const manifest: Manifest = {
       schema: 'bands.backup-file/1',

@@ -28,7 +28,7 @@ import type { FileKind, Files } from '../../data/store/sqlite/files.js'
 import {
   isPartialName,
   partialName,
-  removeLeftovers,
+  removeFilesOfKilledRuns,
   restoreNotePath,
   sha256Of,
   writtenFileCheck,
@@ -197,7 +197,7 @@ function prepareFile(backup: string, file: BackedUp, target: string): Move {
   }
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
   const to = linkTarget(target)
-  removeLeftovers(to)
+  removeFilesOfKilledRuns(to)
   const from = partialName(to)
   try {
     copyOut(backup, file, from, DATABASE_KINDS[kind].mode)

@@ -43,7 +43,7 @@ export class TakeOver {
   #lastCheck: Promise<void> = Promise.resolve()
   /** The new file while it is checked. */
   #checkedFile: OpenData | null = null
-  #draining: Promise<void> = Promise.resolve()
+  #lastAnswersSent: Promise<void> = Promise.resolve()
   readonly #end = new AbortController()
 
   constructor(options: Following) {
@@ -65,7 +65,7 @@ export class TakeOver {
     // Ends the check of a new file, which would take minutes.
     await this.#checkedFile?.close()
     await this.#lastCheck
-    await this.#draining
+    await this.#lastAnswersSent
     await this.#data.close()
   }
 
@@ -143,7 +143,7 @@ export class TakeOver {
     this.#data = next
     this.#options.showRefusal(null)
     const drained = this.#options.serve(next).then(() => oldData.close())
-    this.#draining = Promise.all([this.#draining, drained]).then(() => {})
+    this.#lastAnswersSent = Promise.all([this.#lastAnswersSent, drained]).then(() => {})
     this.#options.logTakeOver(snapshot)
   }
 }

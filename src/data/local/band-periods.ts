@@ -26,14 +26,15 @@ interface TickerQuery extends Pick<BandPeriodsQuery, 'fields' | 'timeframe' | 'a
 }
 
 /**
- * The band periods of many tickers, as of the day, one ticker after the other. Throws TierRestricted, NotFound, Busy.
+ * The band periods of many tickers, as of the day, one ticker after the other. Conditions look at the tickers they name
+ * `lag` bars earlier. Throws TierRestricted, NotFound, and Busy for a field that an import still has to derive.
  */
 export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): AsyncGenerator<BandPeriods> {
   const { tickers, fields, timeframe, context: other, lag } = query
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
   const entitleField = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
-  // The first field is refused before anything is read, the others once the first ticker is read.
+  // As in separate questions one after another: only the first field is refused before the first ticker is read.
   entitleField(first)
   const plan = planOf(cache.tier)
   let tickerQuery: TickerQuery | null = null

@@ -117,7 +117,7 @@ export class Cache {
   ): AsyncGenerator<FoundEvents> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
-    // The first field is refused before anything is read, the others once the first ticker is read.
+    // As in separate questions one after another: only the first field is refused before the first ticker is read.
     entitle({ ...query, field: first }, this.tier, this.fieldSet)
     const { timeframe, context: other, when, lag } = query
     const seriesQuery = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }

@@ -74,7 +74,6 @@ export interface PageStore {
   setRun(run: PullRun | null): Promise<void>
 }
 
-/** A series as text, for the keys of a map. */
 export function mapKeyOf({ ticker, timeframe, field }: SeriesKey): string {
   return `${ticker} ${timeframe} ${field}`
 }

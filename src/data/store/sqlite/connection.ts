@@ -17,7 +17,7 @@ import type { Options, Statement } from 'better-sqlite3'
 import { builtPath } from '../../../core/built.js'
 import { BandsError, NotWritten, StorageError, WriterBusy } from '../../../core/errors.js'
 import { contentHash } from '../content.js'
-import { linkIfAbsent, partialName, refuseDanglingLink, removeLeftovers, writtenFileCheck } from './files.js'
+import { linkIfAbsent, partialName, refuseDanglingLink, removeFilesOfKilledRuns, writtenFileCheck } from './files.js'
 import {
   type Connection,
   copyNotice,
@@ -56,7 +56,7 @@ export function openForWriting(
 ): Connection {
   if (!existsSync(path)) createDatabase(path, kind)
   try {
-    removeLeftovers(path)
+    removeFilesOfKilledRuns(path)
     // By the end the name may lead to another file than the one that was opened.
     const refuseIfReplaced = writtenFileCheck(path)
     return closeOnFailure(refuseForeignDatabase(connect(path, {}), path, kind), db => {

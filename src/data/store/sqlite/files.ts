@@ -120,7 +120,7 @@ export function isPartialName(name: string, path: string): boolean {
 const LEFTOVER_AGE_MS = 600_000
 
 /** Deletes files left by processes killed while making this file, except those that a pending restore still needs. */
-export function removeLeftovers(path: string): void {
+export function removeFilesOfKilledRuns(path: string): void {
   const prefix = `${basename(path)}.`
   try {
     const note = existsSync(restoreNotePath(path)) ? readFileSync(restoreNotePath(path), 'utf8') : ''

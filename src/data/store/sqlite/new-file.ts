@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { StorageError } from '../../../core/errors.js'
 import type { Damage } from '../store.js'
 import { createPartial, creationError, openForWriting, Session } from './connection.js'
-import { linkIfAbsent, partialName, removeLeftovers } from './files.js'
+import { linkIfAbsent, partialName, removeFilesOfKilledRuns } from './files.js'
 import { type Connection, type DatabaseKind, removeDatabase, syncToDisk } from './migrations.js'
 
 /**
@@ -28,7 +28,7 @@ export class NewFile {
     this.#path = path
     this.#kind = kind
     this.#partial = partialName(path)
-    removeLeftovers(path)
+    removeFilesOfKilledRuns(path)
     try {
       this.#db = createPartial(path, this.#partial, kind, db => {
         db.pragma('foreign_keys = ON')

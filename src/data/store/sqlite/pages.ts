@@ -79,7 +79,7 @@ export function convertOldPulled(db: Connection): void {
   }
 }
 
-/** The pages of a series from a row of schema 3. If it is `partial`, no pull has finished, and no page can answer. */
+/** The pages of a series from a row of schema 3; of a `partial` one only those of its unfinished pull, in `coming`. */
 function pagesOfOldRow(row: OldRow): StoredPages {
   const { ticker, timeframe, field, url } = row
   const key = { ticker, timeframe, field }
