@@ -143,7 +143,7 @@ function refuseWrongAddress({ base, path, headers, needs, numbers }: Provider, f
   } catch (error) {
     throw fault(['base'], `base: ${(error as Error).message.replace(/\.$/, '')}`)
   }
-  // `numbers` is a list of tickers, fetched with the same headers. A contact in them is no secret, unlike a key.
+  // `numbers` is a list of tickers, fetched with the same headers. A contact, sent as {key}, is no secret.
   if (numbers !== undefined && needs !== 'contact' && !numbers.url.startsWith(`${origin}/`))
     throw fault(['numbers', 'url'], `numbers.url: it begins with ${origin}/, because a key is sent only there`)
   const texts = [path, ...Object.values(headers)]

@@ -434,8 +434,8 @@ export class Importer {
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { replacedPulled: replacedPulled.filter(ticker => names.has(ticker)), unsettled: pending.keys }
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION).catch(error => {
-        if (!(error instanceof NotWritten) || loaded === 0) throw error
-        throw withLoadedCount(error, { ...partlyLoaded, tickers: loaded })
+        const isPartlyLoaded = error instanceof NotWritten && loaded > 0
+        throw isPartlyLoaded ? withLoadedCount(error, { ...partlyLoaded, tickers: loaded }) : error
       })
       loaded = nowLoaded
     }
