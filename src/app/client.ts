@@ -279,10 +279,7 @@ export class RemoteClient extends Studies {
 export interface BandsOptions extends PricesChoice {
   /** The file of the database, or `sample`; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
-  /**
-   * Applies the limits of this tier: its range, its fields and its number of rows, also to studies (default: all loaded
-   * data).
-   */
+  /** Applies the limits of this tier, its range, fields and rows, also to studies (default: all loaded data). */
   tier?: Tier
   /** Answers as of this date, `YYYY-MM-DD`: later data are neither used nor shown. */
   asOf?: string

@@ -120,7 +120,10 @@ function noDaySentence(query: HistoryQuery, range: Range | null): string {
   return `no day${days} lies ${boundsText(query)}.`
 }
 
-/** The note of a source that only knows events and their range. */
+/**
+ * The note of a source that only knows events and their range. `query_range` is the name of the tier's range, and
+ * `range` has its dates, if they are known. `after` and `before` are the user's bounds.
+ */
 function noEventsKnownSentence(
   { query_range, range, seen }: Extract<WhyEmpty, { code: 'no_events_known' }>,
   query: HistoryQuery,

@@ -383,9 +383,7 @@ export const title = (tier: string): string => tier.charAt(0).toUpperCase() + ti
 
 // Errors of an HTTP service, on both sides of the connection.
 
-/**
- * A key that is missing, unknown, expired or revoked. The error does not say which, so that a stranger learns nothing.
- */
+/** A key that is missing, unknown, expired or revoked: the error does not say which, so strangers learn nothing. */
 export class Unauthorized extends BandsError {
   override readonly name = 'Unauthorized'
   constructor(words: Words = 'Missing or invalid Bearer token.', options?: ErrorAbout) {

@@ -23,16 +23,11 @@ import type { Tier, Timeframe } from './model/terms.js'
 export interface Source {
   /** The specified search. Throws TierRestricted above the caller's tier, NotFound for an unknown ticker. */
   events(query: EventsQuery): Promise<EventsPage>
-  /**
-   * Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range.
-   */
+  /** The oversold tickers: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
   oversold(query: OversoldQuery): Promise<OversoldPage>
   /** The known fields in the order of the specification, and the conditions among the queried names. */
   fields(names?: readonly string[]): Promise<readonly FieldInfo[]>
-  /**
-   * Yields all matching events in the tier's range, by ticker and then by field in the queried order. Throws as
-   * `events` does.
-   */
+  /** Yields all matching events in the tier's range, by ticker, then field in queried order. Throws like `events`. */
   histories(query: HistoriesQuery): AsyncIterable<History>
   /**
    * Yields the same data as columns of periods and transitions, one ticker at a time, for questions about a whole
@@ -53,10 +48,7 @@ export interface Source {
   sectors?(): Promise<ReadonlyMap<string, string>>
   /** Known facts about the age of tickers' data, at no cost. Unknown tickers are left out. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
-  /**
-   * The server: its address, the range of its newest page, and the reason of its newest empty scan; null for a local
-   * source.
-   */
+  /** The server: its address, the range of its newest page, why its newest scan was empty; null for a local source. */
   readonly server: {
     url: string
     range: Pick<History, 'query_range' | 'after' | 'as_of'> | null
@@ -212,10 +204,7 @@ export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
   base?: boolean
 }
 
-/**
- * Selects all transitions of tickers and fields, of every band; bounds exclusive. The current band of each field is
- * always included.
- */
+/** Selects all transitions of tickers and fields; bounds exclusive. Each field's current band is always included. */
 export interface BandPeriodsQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
   context?: Omit<Context, 'band'>
 }
@@ -312,10 +301,7 @@ export interface States {
   bands: readonly string[]
   /** The band of each bar; UNDEFINED if it has none. */
   codes: Uint8Array
-  /**
-   * The bars that the caller may query: from `from` up to, but not including, `to`. Other bars are only for looking
-   * back.
-   */
+  /** The bars that the caller may query: from `from` up to and without `to`. Other bars are only for looking back. */
   from: number
   to: number
   /** Events on those bars, oldest first: bar, entered band, left band. */
@@ -339,10 +325,7 @@ export interface States {
  * number of trials deflates a best result.
  */
 export interface Trials {
-  /**
-   * Adds new trials; a known trial gets the p of its newest test. Returns the number of distinct trials, of this kind
-   * and of all kinds.
-   */
+  /** Adds trials; a known trial gets its newest p. Returns the numbers of distinct trials, of this kind and of all. */
   note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }>
   /** All trials of a kind, oldest first. @param since milliseconds since 1970: only trials noted from then on */
   of(kind: TrialKind, since?: number): Promise<readonly Trial[]>
@@ -387,10 +370,7 @@ export interface TrialQuestion {
   last: Day | null
 }
 
-/**
- * The watch lists of a user: of tickers, or of a condition, each with the point up to which its news were shown. Names
- * ignore case.
- */
+/** A user's watch lists, of tickers or of a condition, and up to where their news were shown. Names ignore case. */
 export interface Lists {
   /** All lists, ordered by name. */
   all(): Promise<readonly NamedList[]>

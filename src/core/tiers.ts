@@ -204,9 +204,7 @@ export const SEARCH_COST = 1
 /** `GET /v1/scan/oversold` has one price for any number of tickers. */
 export const OVERSOLD_COST = 1
 
-/**
- * A function for each value of a match; only shown values are computed. Values that a ticker cannot have are left out.
- */
+/** A function for each value of a match; only shown values are computed. Values a ticker cannot have are absent. */
 export type OversoldFigures = {
   readonly [Key in keyof OversoldMatch]: () => OversoldMatch[Key] | Promise<OversoldMatch[Key]>
 }
@@ -224,10 +222,7 @@ export async function presentOversold(figures: OversoldFigures, tier: Tier | nul
   return visible as unknown as OversoldMatch
 }
 
-/**
- * The values that each tier adds. Free has valuation_zone here, although its events need Plus: the scan's own table
- * wins.
- */
+/** The values that each tier adds. Free has valuation_zone here, although its events need Plus: this table wins. */
 const KEYS_ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
   free: ['ticker', 'asset_class', 'rsi_zone', 'condition_rarity', 'sector', 'market_cap_tier', 'valuation_zone'],
   plus: [

@@ -11,10 +11,7 @@ export interface Address {
 
 const EXAMPLE = 'address of a server, such as https://api.example.com'
 
-/**
- * Parses an address. Throws InvalidParameter for an invalid one, for one with extra parts, or for one that would send
- * the key unencrypted.
- */
+/** Parses an address. Throws InvalidParameter for a faulty one, and for one that would send the key unencrypted. */
 export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
   const url = webUrl(text)
   if (url === null) {

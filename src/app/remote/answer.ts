@@ -117,12 +117,10 @@ export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsEr
       return new Unavailable(withRetryTime(text, retryAt))
     case 'busy':
       return new Busy(message)
-    default:
-      return new Upstream(
-        withRetryTime(safeText(`${base} ${unexpectedText(answer, body)}`), retryAt),
-        url,
-        answer.status,
-      )
+    default: {
+      const what = safeText(`${base} ${unexpectedText(answer, body)}`)
+      return new Upstream(withRetryTime(what, retryAt), url, answer.status)
+    }
   }
 }
 

@@ -142,8 +142,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       field: query.field,
       timeframe: query.timeframe,
       query_range: range,
-      // Without an as-of day the dates of the range are not known.
-      after: today === null ? null : rangeStartDate(rangeStart),
+      after: today === null ? null : rangeStartDate(rangeStart), // null: the dates of the range are not known
       as_of: dateOf(today),
       events: matches.map(event => {
         const shownEvent: HistoricEvent = { ...eventForTier(event, tier) }
@@ -271,10 +270,7 @@ function sourceText({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
-/**
- * The view of a series: its stored pages, or the pages of its first pull so far. It has all events after the day `after`
- * and up to `upTo`.
- */
+/** The stored pages of a series, or those of its first pull so far: all events after day `after` up to day `upTo`. */
 function viewOf(series: StoredPages): SeriesView {
   const partial = series.kept.length === 0
   const pages = joinPages(partial ? series.coming : series.kept)!
@@ -328,7 +324,6 @@ function refuseHiddenAftermath(view: SeriesView, tier: Tier | null): void {
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullRemedy(view) })
 }
 
-/** The error for a series with missing pages. */
 function unfinishedError(view: SeriesView): Busy {
   const why = view.partial
     ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`

@@ -342,10 +342,7 @@ export class Remote implements Source {
     }
   }
 
-  /**
-   * The band in force, which is that of the field's newest event; null without an event. The number of bars since then
-   * is not known.
-   */
+  /** The band in force: that of the field's newest event; null without an event. The bars since then are not known. */
   async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
     const hasNewest = bands === undefined && before === undefined && context === undefined

@@ -65,8 +65,7 @@ export async function serverScreen(
     subjects: [...columns.keys()],
     matches,
     scanned: page.total_scanned,
-    // A server does not report tickers whose last bar is old.
-    stale: 0,
+    stale: 0, // a server does not report tickers whose last bar is old
   }
 }
 

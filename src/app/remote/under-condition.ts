@@ -16,10 +16,7 @@ import type { WhyEmpty } from '../../core/source.js'
 import { entitle, tierOfRange } from '../../core/tiers.js'
 import { knownDate } from '../../data/store/pages.js'
 
-/**
- * Events on whose bars a condition holds, judged from events only. A question that would need guesses is refused with
- * the missing data.
- */
+/** Finds the events on whose bars a condition holds, by events only. Questions that would need guesses are refused. */
 
 /** A question with a field and a condition. */
 export type UnderCondition = HistoryQuery & { when: string }
@@ -28,10 +25,7 @@ export function hasCondition<Query extends HistoryQuery>(query: Query): query is
   return query.when !== undefined
 }
 
-/**
- * Fields that have a band on every bar after the first: they need only prices and no level. Between two events the band
- * is the one entered.
- */
+/** Fields with a band on every bar after the first, because they need only prices: it is the last band entered. */
 export const FIELDS_WITHOUT_GAPS: readonly string[] = [
   'rsi_zone',
   'trend_direction',
@@ -127,10 +121,7 @@ export async function whyEmptyWhen<Why extends WhyEmpty | null>(
   return length === 0 ? whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
 }
 
-/**
- * Throws if an event lies before the first event of another field, or after its history.
- * @param errorFor makes the error from its reason
- */
+/** Throws the error of `errorFor` if an event lies before the first event of another field, or after its history. */
 function refuseUnknownBands(
   events: readonly HistoricEvent[],
   { ticker, field, events: otherEvents, as_of, source }: EventHistory,

@@ -139,7 +139,6 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Whether an IP address is of the public internet. */
 function isPublic(address: string): boolean {
   const family = familyOf(address)
   return (family === 'ipv4' || GLOBAL_UNICAST.check(address, family)) && !SPECIAL_RANGES.check(address, family)

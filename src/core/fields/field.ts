@@ -33,10 +33,7 @@ export interface Field<Band extends string = BandName> {
   readonly hash?: string
   /** First bar on which the bars allow a band, from 0. @internal */
   warmUp(panel: Panel): number
-  /**
-   * One code per bar, from that bar, earlier ones, and facts usable on its date; arbitrary before the panel's first.
-   * @internal
-   */
+  /** One code per bar, from it, earlier bars, and facts usable on its date; arbitrary before the first bar. @internal */
   classify(panel: Panel): Uint8Array
   /** The inputs that decided bar t. @internal */
   readings(panel: Panel, t: number): Reading[]

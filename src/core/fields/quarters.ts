@@ -190,6 +190,7 @@ export class SplitBasis {
   constructor(series: Series, splits: readonly Split[]) {
     const last = series.days.at(-1) ?? Number.NEGATIVE_INFINITY
     const pastSplits = lastSplitPerDate(splits).filter(split => split.ex_date <= last)
+    // Prices that do not jump at a split are adjusted for it on all bars.
     this.#splits = pastSplits.map(split => ({
       split,
       from: pricesJumpAtSplit(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,

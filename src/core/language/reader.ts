@@ -62,7 +62,9 @@ export class Reader {
         characterBeyondLimit(text),
         `at most ${numberText(MAX_CHARACTERS)} characters are read, and the text has more`,
       )
-    this.#words = splitIntoWords(text, hasTickers, origin.place !== undefined)
+    // Only a text in a file may have comments.
+    const allowsComments = origin.place !== undefined
+    this.#words = splitIntoWords(text, hasTickers, allowsComments)
   }
 
   get word(): Word {

@@ -48,10 +48,7 @@ export function indicesIn(calendar: Int32Array, days: Int32Array): Int32Array {
   return indices
 }
 
-/**
- * The common calendar of some columns of days, and the index in it of each day of each column. Equal columns share their
- * indices.
- */
+/** The common calendar of some columns of days, and the index in it of each day; equal columns share their indices. */
 export function alignToCommonCalendar(columns: readonly Int32Array[]): { calendar: Int32Array; indices: Int32Array[] } {
   const sharedColumns = new SharedColumns()
   const sharedDays = columns.map(days => sharedColumns.firstEqual(days))

@@ -241,7 +241,6 @@ export function factsOf(sheets: FactSheets): Facts {
   )
 }
 
-/** The records that became known by a day. */
 export function factsKnownBy(facts: Facts, day: Day): Facts {
   return factsByKind(kind => facts[kind].filter(record => knownOn(kind, record)! <= day))
 }

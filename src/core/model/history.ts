@@ -42,7 +42,7 @@ export interface WindowOutcomes {
   unrounded: { returns: Float64Array; percentiles: Float64Array } | null
 }
 
-/** A server's events as columns. @param bands the known vocabulary of the field */
+/** A server's events as columns; a server gives neither unrounded returns nor base rates. @param bands of the field */
 export function historyOf({ events, ...head }: EventHistory, bands: readonly string[]): History {
   const { duration } = TIMEFRAMES[head.timeframe]
   const vocabulary = vocabularyOf(events, head.present, bands)
@@ -272,8 +272,8 @@ function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
     present.initial[f] = Number(initial)
     if (since !== null) {
       present.since[f] = parseDay(since)!
-      const entry = history.days.lastIndexOf(present.since[f]!)
-      if (!initial && entry !== -1) present.left[f] = history.left[entry]!
+      const row = history.days.lastIndexOf(present.since[f]!)
+      if (!initial && row !== -1) present.left[f] = history.left[row]!
     }
     if (bars !== null) present.bars[f] = bars
   }
@@ -283,6 +283,7 @@ function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
     query_range,
     after,
     as_of,
+    // A history has neither the last bar nor the band on it.
     last: null,
     fields: histories.map(({ field }) => field),
     bands: histories.map(({ bands }) => bands),

@@ -180,9 +180,7 @@ export interface FieldColumns extends Entries {
   initialBar: Int32Array
   initialBand: Uint8Array
   gaps: readonly Int32Array[]
-  /**
-   * The events of field `f` are the rows from `first[f]` up to, but not including, `first[f + 1]` of the columns below.
-   */
+  /** The events of field `f` are the rows of the columns below from `first[f]` up to and without `first[f + 1]`. */
   first: Int32Array
   bars: Int32Array
   bands: Uint8Array

@@ -18,7 +18,6 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value)
 }
 
-/** The value of a JSON text; null for other text. */
 export function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -51,10 +51,7 @@ function parseContext(param: string, text: string, fields: FieldSet): ShortConte
     const offence = { value: text, suggestions: [`${ticker}:${name}`] }
     throw wrong(param, sentence`${parameter(param)} ${describeValue(text)} has no band: ${why}.`, offence)
   }
-  /**
-   * Reads a part. Its refusal shows the whole word, which the user typed and can correct.
-   * @param from where to search it
-   */
+  /** Reads a part. Its refusal shows the whole word, as the user typed it. @param from where to search the part */
   const readPart = <Value>(word: string, read: () => Value, from = 0): Value => {
     try {
       return read()
@@ -190,7 +187,6 @@ function joinParts<Bands>(read: ReadParts<Bands>): { ticker: string; field: stri
   throw incompleteContextError(read)
 }
 
-/** The error for an incomplete set of the three parameters. */
 function incompleteContextError(read: ReadParts<unknown>): InvalidParameter {
   const missing = CONTEXT_PARAMS.filter(name => (read[name] ?? null) === null)
   const words = sentence`${parameterList(CONTEXT_PARAMS)} go together; missing: ${parameterList(missing, ', ')}.`
@@ -216,7 +212,6 @@ export function joinContextWithBand<Query extends ReadParts<string> & { context?
   return { ...query, context: { ...context, band: context.band } }
 }
 
-/** A context as its three parameters. */
 export function splitContext({ ticker, field, band }: Partial<Context> = {}): Written {
   return { context_ticker: ticker, context_field: field, context_band: band }
 }

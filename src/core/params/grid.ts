@@ -256,6 +256,7 @@ function optionValue(key: string, text: string): unknown {
   if (!('kind' in node)) return text
   const { kind } = node
   if (kind.schema.type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text
+  // The short text of a part is a list, too: `2bp,slip 1bp`.
   const mayBeList = kind.several !== undefined || kind.toDocumentForm !== undefined
   return mayBeList ? text.replaceAll('+', ',') : text
 }

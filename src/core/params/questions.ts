@@ -239,10 +239,7 @@ const { ticker: _ticker, ...POOL } = HISTORY
 /** A table of a search: the specified one, the one with bands and conditions, or the one without a highest limit. */
 type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
-/**
- * Parses a search. Throws InvalidParameter for the first fault.
- * @param fields the known fields, here as below
- */
+/** Parses a search. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
 export function parseEvents(
   params: object,
   table: EventsTable = EVENTS,
@@ -405,7 +402,7 @@ export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly stri
 /** Parses a question about changes. Throws InvalidParameter for the first fault. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
-  // No field, because only the condition can name a ticker.
+  // readLag allows a lag if the field or the condition names a ticker; the fields of changes never do.
   const { field: _field, ...query } = readLag({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
   type Optional = { fields?: readonly string[]; since?: Day | 'last' }

@@ -59,7 +59,6 @@ export const ALL_COLUMNS: readonly SearchColumn[] = [
   ...BUILT_IN_FIELDS.names.map(longColumn),
 ]
 
-/** The column of a field, by its long name. */
 function longColumn(field: string): SearchColumn {
   return { name: longNameOf(field), field }
 }

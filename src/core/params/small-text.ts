@@ -18,6 +18,7 @@ export function exceededBound(text: string): { what: string; offset: number } | 
       if (openBrackets === 0) enterLine(blocks, groups.blank.length, groups.marks ?? '')
     } else if (token === '[' || token === '{') openBrackets++
     else if (token === ']' || token === '}') openBrackets = Math.max(0, openBrackets - 1)
+    // Any other token counts as a name: a word of a key or a value.
     else if (++names > BOUNDS.names) return { what: `there are more than ${numberText(BOUNDS.names)} names`, offset }
     if (openBrackets + blocks.length - 1 > BOUNDS.depth)
       return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }

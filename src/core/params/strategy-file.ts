@@ -126,7 +126,8 @@ interface PartLocation {
 
 /**
  * Reads a part of the file by its declaration: `rows` has a value or a part for each key. A missing value has its
- * default; `finish` makes the result of the values.
+ * default; `convertKeys` converts written keys to those of `rows`, and `finish` makes the result of the values. The field of the entry is
+ * passed on, because the bands and conditions of later parts are read by it.
  */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, finish } = part

@@ -315,7 +315,6 @@ export function conditionsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>):
   return [entry.field, entry.when, exit.on?.field, exit.when]
 }
 
-/** The filter that selects the entry's events. */
 export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' | 'timeframe' | 'lag'>): EventFilter {
   return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }

@@ -215,6 +215,7 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 /** Parses an event study. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN_FIELDS): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
+  // A condition replaces a missing field.
   const withField = conditionForField(withoutNulls(params), fields)
   const written = definedParams(withField, Object.keys(STUDY))
   const filter = readFilter(readParams(STUDIED, paramsInTable(STUDIED, written), fields), fields)
@@ -231,6 +232,8 @@ export function parseStudy(input: object, fields: FieldSet = BUILT_IN_FIELDS): S
 /** The filter of a study's events from its parameters. */
 function readFilter(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
+  // The context, or null, and the lag of conditions that name a ticker, if it is set.
+  const contextAndLag = readSignalLag(read, fields)
   return {
     field,
     timeframe,
@@ -238,7 +241,7 @@ function readFilter(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
     prev_bands,
     stability,
     max_flips,
-    ...readSignalLag(read, fields),
+    ...contextAndLag,
     after,
     before,
     ...(when === null ? {} : { when }),
@@ -400,6 +403,7 @@ function selectFieldsAndBands<Others>(
     const field = conditionValue('when', when, known)
     return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
   }
+  // By default only fields that need nothing but bars; `all` (null) also has those that need facts.
   let selectedFields = known.all
   if (fields !== null) selectedFields = known.all.filter(({ name }) => fields.includes(name))
   else if (!isFieldNamed) selectedFields = known.all.filter(({ needs }) => needs === 'bars')

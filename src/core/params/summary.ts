@@ -51,6 +51,7 @@ export function namesKind(
       const value = names.find(item => !allowed.includes(item))
       if (value === undefined) return [...new Set(names)]
       const suggestions = suggest(value, allowed)
+      // A name with a dot is a part of another one; with all of them the message would be too long.
       const undotted = allowed.filter(item => !item.includes('.'))
       const words = `${param} has no ${quoted(value)}; it has ${undotted.join(', ')}.`
       throw new InvalidParameter(words, { param, value, allowed, suggestions }, {}, 'not_allowed')

@@ -153,10 +153,7 @@ export function listValue(param: string, value: unknown): unknown[] {
   return Array.isArray(value) && value.length > 0 ? value : refuse(param, value, 'a list of at least one')
 }
 
-/**
- * Throws the InvalidParameter for a value that is missing or not allowed.
- * @param allowed the valid forms, as a phrase
- */
+/** Throws InvalidParameter for a value that is missing or not allowed. @param allowed the valid forms, as a phrase */
 export function refuse(param: string, value: unknown, allowed: string): never {
   if (value === undefined || value === null) throw wrong(param, `${param} is missing; it is ${allowed}.`, { allowed })
   throw invalid('not_allowed', { param, value, allowed })

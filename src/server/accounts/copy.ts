@@ -45,7 +45,6 @@ export async function copyAccounts(from: Accounts, to: Accounts, { replace = fal
   return { from: from.location, to: location, rows: rowCounts, proof: await to.reconcile() }
 }
 
-/** The error for a target that cannot be written. */
 function targetError(words: ReturnType<typeof sentence>): InvalidParameter {
   return new InvalidParameter(words, { param: 'to' })
 }

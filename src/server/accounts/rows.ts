@@ -142,7 +142,6 @@ export function discrepanciesIn(row: CounterComparison): Discrepancy[] {
   return comparisons.filter(({ counter, ledger }) => counter !== ledger)
 }
 
-/** The error for a change that would make a watch list too long. */
 export function watchListTooLongError({ maxTickers }: WatchChange): InvalidParameter {
   return new InvalidParameter(`a watch list has at most ${maxTickers} tickers; take some out first.`, {
     param: 'tickers',

@@ -36,7 +36,6 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
   }
 }
 
-/** The sections of the page in their order. */
 function pageSections(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const tierRows = tiers.map(({ tier, range, aftermath, context, credits }) => {

@@ -55,7 +55,6 @@ export class EncodedBodies {
   }
 }
 
-/** Bytes of an answer's body. */
 export function lengthOf({ body, encodedBodies }: OutgoingAnswer): number {
   return encodedBodies?.length ?? Buffer.byteLength(body)
 }

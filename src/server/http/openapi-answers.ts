@@ -237,7 +237,6 @@ const ERROR_ANSWERS = {
   },
 } satisfies Record<number, ErrorAnswer>
 
-/** References to errors, by status. */
 export function errorReferences(...statuses: readonly (keyof typeof ERROR_ANSWERS)[]): Record<string, Reference> {
   return Object.fromEntries(
     statuses.map(status => [status, { $ref: `#/components/responses/${ERROR_ANSWERS[status].name}` }]),
@@ -262,7 +261,6 @@ export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> 
   return answers
 }
 
-/** The error that some work throws. */
 function errorThrownBy(work: () => unknown): BandsError {
   try {
     work()

@@ -55,7 +55,6 @@ export function watchlistChangesOperation(): Operation {
   })
 }
 
-/** The operation of POST or DELETE. */
 function changeOperation(operationId: string, summary: string, schema: string, example: object): Operation {
   return {
     operationId,

@@ -71,7 +71,6 @@ export type Limits = typeof LIMITS
 
 export type Settings = ReturnType<typeof settingsOf>
 
-/** Fills in the defaults of a server's options. */
 export function settingsOf({ limits, credits, now = Date.now, ...options }: ServerOptions) {
   const { free, plus, pro } = PLANS
   const granted = credits ?? { free: free.credits, plus: plus.credits, pro: pro.credits }

@@ -90,13 +90,11 @@ function readSearch(search: string): Question {
 
 /** Parses a question for all fields. Its answer is the same for every caller, and free. */
 function readSchema(search: string): Question {
-  // Refuses any parameter.
-  readParams({}, parametersOf(search))
+  readParams({}, parametersOf(search)) // refuses any parameter
   return {
     credits: 0,
     ...keyAndDefaults(SCHEMA_PATH),
-    // The answer never changes.
-    stamp: async () => '',
+    stamp: async () => '', // the answer never changes
     answer: async () => ({ body: JSON.stringify(fieldsPage()), note: null }),
     isAnswerable: async () => true,
   }

@@ -146,8 +146,7 @@ export function readOversold(search: string): Question {
     credits: OVERSOLD_COST,
     key: questionKey(OVERSOLD_PATH, query),
     fullKey: questionKey(OVERSOLD_PATH, fullQuery),
-    // No stamp, because a scan depends on every ticker.
-    stamp: async () => null,
+    stamp: async () => null, // none, because a scan depends on every ticker
     isHeavy: true,
     async answer(service, tier, signal) {
       const body = await service.oversold(tier, fullQuery, signal)

@@ -184,7 +184,6 @@ export class Questions {
     }
   }
 
-  /** The credits that an account has used in this day and hour. */
   async #creditsUsedBy(account: number): Promise<CreditUse> {
     const at = this.#settings.now()
     return { used: await this.#callers.usedCredits(account, at), at }

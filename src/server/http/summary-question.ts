@@ -38,8 +38,7 @@ function statsQuestion(query: EventsQuery): Question {
   const question = eventsQuestion(`${SUMMARY_PATH} stats`, query)
   return {
     ...question,
-    // No stamp, which is a hash of events: returns change with bars.
-    stamp: async () => null,
+    stamp: async () => null, // none, because that is a hash of events and returns change with bars
     async answer(service, tier) {
       const bands = service.bands(tier)
       const { statsPage } = await import('../../research/tally/tally.js')

@@ -25,11 +25,6 @@ export const LIST_QUESTIONS: ReadonlyMap<string, ReadListQuestion> = new Map([
 
 type ListQuery = { tickers: readonly string[]; timeframe: Timeframe }
 
-/** The price of the watch list: a credit for each ticker, and at least one. */
-function watchlistCost(tickers: number): number {
-  return Math.max(1, tickers) * SUMMARY_COST
-}
-
 /** A question about the tickers of a watch list, which are part of its key. */
 function listQuestion(path: string, query: ListQuery, credits: number, answer: Question['answer']): Question {
   return { credits, ...keyAndDefaults(questionKey(path, query)), answer, isAnswerable: async () => true }
@@ -38,7 +33,9 @@ function listQuestion(path: string, query: ListQuery, credits: number, answer: Q
 /** Parses a question for the state of each ticker on the list. */
 function readWatchlist(search: string, tickers: readonly string[]): Question {
   const query = { tickers, ...readParams(WATCHLIST, parametersOf(search)) }
-  return listQuestion(WATCHLIST_PATH, query, watchlistCost(tickers.length), async (service, tier) => {
+  // A credit for each ticker, and at least one.
+  const credits = Math.max(1, tickers.length) * SUMMARY_COST
+  return listQuestion(WATCHLIST_PATH, query, credits, async (service, tier) => {
     const page = await watchlistPage(service, tier, query)
     return { body: JSON.stringify(page), note: tickers.length > 0 ? null : EMPTY_LIST }
   })

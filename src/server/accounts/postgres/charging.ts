@@ -103,7 +103,6 @@ function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count
   return results
 }
 
-/** A charge as one stored line. */
 function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
