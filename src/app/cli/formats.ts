@@ -256,7 +256,6 @@ export function throwWriteError(file: string, cause: unknown): never {
   throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
 }
 
-/** The words for the error codes of a system. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'that is not allowed.',
   EPERM: 'that is not allowed.',

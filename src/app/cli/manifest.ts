@@ -232,7 +232,6 @@ export function windowStructs(columns: readonly string[]): { name: string; text:
   })
 }
 
-/** A view in SQL, and the files that it reads. */
 export interface FolderView {
   table: ExportTable
   view: string

@@ -4,7 +4,6 @@ import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
 import { printableStream, type Stream } from './world.js'
 
-/** One result in all its output forms. */
 export interface Answer extends Described {
   /** The blocks for people if the paragraphs do not suffice: a drawing; null to use the paragraphs. */
   blocks?(screen: Screen): readonly Block[] | null

@@ -144,9 +144,12 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
       const commands = await commandsWithOption(name, entry)
       const [firstCommand] = commands
       if (firstCommand === undefined) continue
-      if (commands.length === 1 && (await bothTakeTickerAndField(line.command, firstCommand))) return firstCommand
+      const otherCommand = await CATALOGUE.find(({ name }) => name === firstCommand)!.load()
+      const takeTheSameWords = [line.command, otherCommand].every(takesTickerAndField)
+      if (commands.length === 1 && takeTheSameWords) return firstCommand
       // The value of an unknown option is left out, too.
-      if (nextIsValue && (await optionTakesValue(firstCommand, name))) at++
+      const unknownOption = otherCommand.options!.find(option => longName(option) === name)!
+      if (nextIsValue && takesValue(unknownOption)) at++
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
       if (nextIsValue) at++
@@ -170,18 +173,9 @@ function isUnitOfValue(line: Line, { spec, value }: TypedOption, word: string): 
   return hasUnit && others.length > 0 && refusalOf(line, { spec, value: value + word }) === null
 }
 
-/** Whether two commands both take a ticker and a field as arguments. @param otherName the name of the second one */
-async function bothTakeTickerAndField(command: Command, otherName: string): Promise<boolean> {
-  const other = await CATALOGUE.find(entry => entry.name === otherName)!.load()
-  return [command, other].every(({ arguments: args = [] }) => {
-    const kinds = args.flatMap(argumentKinds)
-    return kinds.includes('TICKER') && kinds.includes('FIELD')
-  })
-}
-
-async function optionTakesValue(command: string, name: string): Promise<boolean> {
-  const { options = [] } = await CATALOGUE.find(entry => entry.name === command)!.load()
-  return options.some(spec => longName(spec) === name && takesValue(spec))
+function takesTickerAndField({ arguments: args = [] }: Command): boolean {
+  const kinds = args.flatMap(argumentKinds)
+  return kinds.includes('TICKER') && kinds.includes('FIELD')
 }
 
 const optionsOf = (line: Line): TypedOption[] => line.parts.filter(part => typeof part !== 'string')
@@ -201,10 +195,9 @@ const argumentKindsOf = (line: Line): string[] => (line.command.arguments ?? [])
 function arrangeWords(line: Line): void {
   const kinds = argumentKindsOf(line)
   const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
-  const takesTickerAndField = kinds.includes('TICKER') && kinds.includes('FIELD')
   const takesTickers = tickersOption !== undefined || line.command.arguments?.[0]?.[0] === '[TICKER...]'
   const takesNoArgument = kinds.length === 0
-  if (!takesTickers && !takesTickerAndField && !takesNoArgument) return
+  if (!takesTickers && !takesTickerAndField(line.command) && !takesNoArgument) return
   // A SYMBOL is a ticker that need not be loaded: it cannot be corrected.
   if (kinds.includes('SYMBOL')) return
   const typedWords = line.parts.filter(part => typeof part === 'string')
@@ -212,7 +205,7 @@ function arrangeWords(line: Line): void {
   let words: string[]
   if (kinds.includes('CONDITION'))
     words = [mendCondition(conditionOf(sorted, line.vocabulary.fields), line.vocabulary.fields)]
-  else if (takesTickerAndField) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
+  else if (takesTickerAndField(line.command)) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
   else words = otherArguments(line, sorted, typedWords, tickersOption)
   // `tickerAndFieldWords` has removed a date that became an argument from `sorted`.
   addWordsAsOptions(line, sorted)

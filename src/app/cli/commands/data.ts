@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { BadData, didYouMean, NotFound, StorageError, suggest, wrong } from '../../../core/errors.js'
-import { type Day, dayAt, formatDay } from '../../../core/model/day.js'
+import { dayAt, formatDay } from '../../../core/model/day.js'
 import { FACT_KINDS } from '../../../core/model/facts.js'
 import { count } from '../../../core/numbers.js'
 import { MOMENT } from '../../../core/params/figures.js'
@@ -181,7 +181,8 @@ const remove: Command = {
     const importer = await openForImport(context, { wait: args.flag('wait') })
     // Without a day the whole ticker is removed; `after` and `bars` are null then.
     const after = day === undefined ? null : formatDay(day)
-    const bars = day === undefined ? null : await removeBarsAfter(importer, ticker, day)
+    const bars = day === undefined ? null : await importer.removeAfter(ticker, day)
+    if (day !== undefined && bars === null) throw await notLoadedError(importer, ticker, 'no bars are')
     if (day === undefined && !(await importer.remove(ticker)))
       throw await notLoadedError(importer, ticker, 'nothing is')
     let note = `${ticker} is removed`
@@ -189,13 +190,6 @@ const remove: Command = {
     else if (bars !== null) note = `${count(bars, 'bar')} of ${ticker} removed`
     await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, [note]))
   },
-}
-
-/** Removes the bars after a day, and returns their number. Throws NotFound for a ticker without bars. */
-async function removeBarsAfter(importer: Importer, ticker: string, day: Day): Promise<number> {
-  const bars = await importer.removeAfter(ticker, day)
-  if (bars === null) throw await notLoadedError(importer, ticker, 'no bars are')
-  return bars
 }
 
 const rename: Command = {

@@ -40,7 +40,6 @@ const fields: Command = {
   },
 }
 
-/** The only word after `check`. Throws InvalidParameter if there is none, or more than one. */
 function fieldsFileOf(words: readonly string[]): string {
   const [file] = words
   if (file !== undefined && words.length === 1) return file

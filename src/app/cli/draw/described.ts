@@ -42,7 +42,6 @@ export interface Style {
 
 type DrawStyle = Style & Pick<Screen, 'words' | 'unicode'>
 
-/** The blocks that show a result to people. */
 export function blocksOf(result: Described, screen: Screen, style: Style = {}): Block[] {
   const { paragraphs, warnings = [], notes = [], method = [] } = result
   const { words, unicode } = screen
