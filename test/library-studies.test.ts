@@ -80,6 +80,15 @@ describe('studies of a program', () => {
     expect(steps.length).toBeGreaterThan(0)
   })
 
+  it('name their options in an error', async () => {
+    const bands = await opened()
+    const wrongOptions = 5 as unknown as object
+    await expect(bands.study({ tickers: ['ONE'], field: 'rsi_zone', ...FEW }, wrongOptions)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      param: 'options',
+    })
+  })
+
   it('note what they look at beside the database, unless that is not wanted', async () => {
     const folder = temporaryFolder()
     const own = join(folder, 'own.db')

@@ -141,7 +141,7 @@ abstract class Studies extends Pages {
     options: ProgressOptions,
     ask: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
-    checkOptions('ways', options, { step: checkFunction })
+    checkOptions('options', options, { step: checkFunction })
     const market = await this.#pricedSource()
     return this.withDefinitions(params, await this.#runWithTrialLog(trials => ask(market, { ...options, trials })))
   }
