@@ -117,7 +117,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
   return {
     credits: eventsCost(query),
     ...keyAndDefaults(questionKey(path, query)),
-    stamp: service => service.stamp(series),
+    stamp: service => service.stamp(series), // only changes of these series end the answer
     async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)

@@ -273,7 +273,7 @@ class Callers {
     return entry === undefined ? null : callerOf(entry, now)
   }
 
-  /** The caller. Throws Unauthorized. */
+  /** Throws Unauthorized. */
   async find(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#forgetOutdated(now)

@@ -222,10 +222,10 @@ export class PostgresAccounts implements Accounts {
     return rows.map(({ ticker }) => ticker)
   }
 
+  /** Returns the whole list after the change. Throws InvalidParameter if it would be too long. */
   async changeWatchList(account: number, change: WatchChange): Promise<string[]> {
     const { add, remove, maxTickers } = change
-    // The tables identify an account by its name.
-    const [name] = await this.#accountNames([account])
+    const [name] = await this.#accountNames([account]) // by which the tables identify it
     try {
       const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'
       const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, maxTickers])
