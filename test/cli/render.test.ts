@@ -9,7 +9,7 @@ import { type ColourFlag, isColoured } from '../../src/app/cli/world.js'
 import { Kept } from '../support/drain.js'
 
 const TABLE = {
-  columns: [{ title: 'NAME' }, { title: 'COUNT', align: 'right', spare: 1 }, { title: 'WHAT', spare: 2 }],
+  columns: [{ title: 'NAME' }, { title: 'COUNT', align: 'right', hidePriority: 1 }, { title: 'WHAT', hidePriority: 2 }],
   rows: [
     ['AAPL', '7', 'a company that makes telephones'],
     ['GSPC', '1,234', { text: 'an index', tone: 'good' }],
@@ -42,7 +42,7 @@ describe('a table', () => {
     ])
   })
 
-  test('leaves the most spare columns out until it fits', () => {
+  test('leaves out the columns with the highest hidePriority until it fits', () => {
     expect(fitToWidth(TABLE, 20).hidden).toEqual([2])
     expect(fitToWidth(TABLE, 10).hidden).toEqual([2, 1])
     expect(fitToWidth(TABLE, 80).hidden).toEqual([])

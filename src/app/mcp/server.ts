@@ -158,6 +158,7 @@ function toolServer(bands: BandsClient): McpServer {
     { name: 'bands', version: version() },
     { instructions: INSTRUCTIONS, jsonSchemaValidator: NO_VALIDATION },
   )
+  // The first tool that has a parameter describes it for all.
   const describedParameters = new Set<string>()
   for (const [name, { about, shown, details = [], ask }] of Object.entries(TOOLS)) {
     const config = {

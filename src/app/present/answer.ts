@@ -22,7 +22,8 @@ import { strategiesText } from './words.js'
 
 /**
  * The answer of a study. It is about the middle window, or about another one if only that one is significant. The other
- * significant windows follow. The first warning if there was no event.
+ * significant windows follow. The context and the trial log have a sentence each, if they are known. Without an event
+ * it is the first warning.
  */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
@@ -34,7 +35,7 @@ export function studyAnswer(study: EventStudy): string {
   const sentences = [
     `${title(mainWindow.verdict)}: ${comparedText(mainWindow, study)}; ${pText(mainWindow, testedWindows.length)}.`,
     contextSentence(mainWindow),
-    logSentence(study.log, mainWindow.log_q),
+    trialLogSentence(study.log, mainWindow.log_q),
   ]
   for (const window of findings) {
     if (window === mainWindow) continue
@@ -63,12 +64,12 @@ function eventsAndCases(events: number, cases: number): string {
 }
 
 /**
- * The sentence after a verdict about the other questions that were asked of the same data, and how many of them would
+ * The sentence after a verdict about the other questions that were asked of the same data. It says how many of them would
  * have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
  * @param q p of the verdict corrected over the log; null if it is not known, `untested` for a question without a p
  * @param qName name of this q in the sentence
  */
-export function logSentence(
+export function trialLogSentence(
   log: LogComparison | null,
   q: number | 'untested' | null,
   qName = 'corrected for all of them q',
@@ -92,7 +93,6 @@ function chanceFindingsText(expected: number): string {
 
 type TestedWindow = StudyWindow & { diff: number }
 
-/** Whether a window has a difference and a p-value. */
 function isTested(window: StudyWindow): window is TestedWindow {
   return window.diff !== null && window.p_corrected !== null
 }
@@ -129,7 +129,7 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   const top = ` among the best 40% of its own past in ${shareText(top_share)}${anyBarText(base.top_share)}`
   const text = `${later}${rose}${top}`
   const opening = n_independent < LEAST_CASES ? `Too few: ${text}` : title(text)
-  return `${opening}.${logSentence(log, 'untested')}`
+  return `${opening}.${trialLogSentence(log, 'untested')}`
 }
 
 /** With fewer independent cases the answer of a tally begins with `Too few`; a study has no p-value then. */
@@ -141,7 +141,7 @@ export function tallyCases({ groups, events }: Tally): string {
   return eventsAndCases(events, middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
 }
 
-/** The answer for a study in which no window could be tested. */
+/** The answer for a study in which no window could be tested: its cases; the sentence of the trial log has no q. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
   const ended = windows.filter(({ n }) => n > 0)
@@ -150,7 +150,7 @@ function untestedAnswer(study: EventStudy): string {
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const comparison =
     window.diff === null ? '' : `; compared with any ${BAR_NAMES[study.timeframe]}: ${comparedText(window, study)}`
-  return `Too few: ${casesText(window)}${comparison}.${logSentence(study.log, null)}`
+  return `Too few: ${casesText(window)}${comparison}.${trialLogSentence(study.log, null)}`
 }
 
 /** `7 independent cases among 12 events` */
@@ -215,7 +215,7 @@ export function backtestAnswer(backtest: Backtest): string {
   const holding = holdingReturn === null ? '' : `; holding made ${returnText(holdingReturn)}`
   const verdict = title(backtest.verdict.word)
   const firstSentence = `${verdict}: ${returnText(statistics.total_return)}${drawsText(backtest)}${holding}.`
-  return `${firstSentence}${sameExposureText(backtest)}${logSentence(log, log_q)}${deflatedDoubtText(backtest)}`
+  return `${firstSentence}${sameExposureText(backtest)}${trialLogSentence(log, log_q)}${deflatedDoubtText(backtest)}`
 }
 
 /** The total return of the benchmark with a name; null if there is none. */
@@ -249,21 +249,16 @@ function deflatedDoubtText({ trials: { deflated_sharpe: deflated, n }, verdict }
   return ` Of ${strategiesText(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
-/** The answer of a walk-forward or a split, which is only about its test days. */
+/** The answer of a walk-forward or a split, only about its test days; then other questions that the trial log has. */
 export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, verdict } = tests
   const { log, log_q } = backtest.trials
-  const [first, last] = testedRange(backtest)
-  const resultText = `${returnText(statistics.total_return)}${drawsText(tests)} on the days of the tests (${first} to ${last})`
+  const testParts = backtest.validation?.folds.filter(({ role }) => role === 'test') ?? []
+  const testDays = `${testParts[0]?.from ?? UNKNOWN} to ${testParts.at(-1)?.to ?? UNKNOWN}`
+  const resultText = `${returnText(statistics.total_return)}${drawsText(tests)} on the days of the tests (${testDays})`
   const holdingText = `holding over the same days made ${returnText(holding.total_return)}`
   const tradesText = `${count(trades.n, 'trade')}, worst drawdown ${returnText(statistics.max_drawdown)}`
-  return `${title(verdict.word)}: ${resultText}; ${holdingText}.${logSentence(log, log_q)} ${title(randomEntryText(tests))}; ${tradesText}.`
-}
-
-/** The first and the last test day. */
-function testedRange({ validation }: Pick<Backtest, 'validation'>): [first: string, last: string] {
-  const tests = validation?.folds.filter(({ role }) => role === 'test') ?? []
-  return [tests[0]?.from ?? UNKNOWN, tests.at(-1)?.to ?? UNKNOWN]
+  return `${title(verdict.word)}: ${resultText}; ${holdingText}.${trialLogSentence(log, log_q)} ${title(randomEntryText(tests))}; ${tradesText}.`
 }
 
 /** ` (5-95% of 200 draws: -6.1 to +28.5%)`: the return over random choices among equal signals; empty without draws. */

@@ -78,8 +78,8 @@ export function describeBacktest(
       readingSection('backtest'),
     ]),
     long: [
-      { key: 'skipped', keep: 'last', whole: FULL_LIST_OPTIONS.skipped },
-      { key: 'trades', keep: 'last', whole: FULL_LIST_OPTIONS.trades },
+      { key: 'skipped', keep: 'last', fullListOption: FULL_LIST_OPTIONS.skipped },
+      { key: 'trades', keep: 'last', fullListOption: FULL_LIST_OPTIONS.trades },
     ],
   }
 }
@@ -129,7 +129,7 @@ function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): 
 
 /** A sparkline of the equity and a line about the trades; in full with --wide. */
 function equitySection(backtest: Backtest): Section {
-  const trends = equityTrends(backtest, backtest.equity[0]?.equity ?? 1)
+  const trends = equityTrends(backtest, { first: backtest.equity[0]?.equity ?? 1 })
   return section(
     { id: 'chance', title: 'Trades, signals and chance', folded: true, untitled: true, ...wideIfTested(backtest) },
     [
@@ -160,7 +160,6 @@ function tradesInShort(backtest: Backtest): string {
   return `${count(n, 'trade')}${among}, ${shareText(hit_rate)} won, mean ${returnText(mean)}; ${randomEntryText(backtest)}`
 }
 
-/** The statistics of the closed trades in a sentence. */
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
   const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
   const { break_even_cost: cost, mean_mfe, mean_mae } = trades
@@ -214,11 +213,10 @@ const DRAWDOWN_COLUMNS: readonly Column<Backtest['drawdowns'][number]>[] = [
   { title: 'Depth', kind: 'return', value: ({ depth }) => depth },
   { title: 'High', kind: 'date', value: ({ from }) => from },
   { title: 'Low', kind: 'date', value: ({ low }) => low },
-  { title: 'Back', kind: 'date', spare: 1, value: ({ to }) => to ?? 'not yet' },
-  { title: 'Bars', kind: 'count', spare: 0, value: ({ bars }) => bars },
+  { title: 'Back', kind: 'date', hidePriority: 1, value: ({ to }) => to ?? 'not yet' },
+  { title: 'Bars', kind: 'count', hidePriority: 0, value: ({ bars }) => bars },
 ]
 
-/** The assumptions, and the settings for a rerun. */
 function settingsSection(backtest: Backtest): Section {
   const { assumptions, strategy, validation } = backtest
   let note = 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
@@ -258,7 +256,7 @@ function intervalsTable({ statistics, strategy }: Backtest, { cagr, sharpe, max_
   }
   const heads: readonly Heading[] = [
     { title: 'It had', kind: 'return' },
-    { title: 'Median', kind: 'return', spare: 0 },
+    { title: 'Median', kind: 'return', hidePriority: 0 },
     { title: '95%', kind: 'return', hint: 'Of 100 draws 95 lie between' },
   ]
   const rows = [

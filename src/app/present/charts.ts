@@ -145,7 +145,6 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
   })
 }
 
-/** A chart of the number of events in each bar of the average path. */
 export function pathCountChart({ path }: EventStudy): Chart {
   const n = path.map(point => point.n)
   return newChart('path-n', 'Events behind each bar', {

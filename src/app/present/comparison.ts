@@ -2,7 +2,7 @@ import { title } from '../../core/errors.js'
 import { count, listNames, percent, ratio, returnText } from '../../core/numbers.js'
 import type { Comparison, TradeStatistics } from '../../research/backtest/result.js'
 import { exitsInWords, strategyInWords } from '../../research/backtest/words.js'
-import { deflatedText, logSentence } from './answer.js'
+import { deflatedText, trialLogSentence } from './answer.js'
 import { type Chart, type Line, line, newChart, type Tone } from './chart.js'
 import { canBeLogarithmic, dayOf } from './charts.js'
 import {
@@ -15,8 +15,8 @@ import {
   reasonsPart,
   type Section,
   section,
-  spareHeadings,
   type Table,
+  withHidePriorities,
 } from './description.js'
 import {
   type ComparedRow,
@@ -37,7 +37,6 @@ import {
   withFullStop,
 } from './words.js'
 
-/** Describes strategies side by side. */
 export function describeComparison(comparison: Comparison): Description {
   const { strategies, sharpe_differences: differences } = comparison
   const names = strategies.map(({ name }) => name)
@@ -90,7 +89,7 @@ function answerOf(comparison: Comparison): string {
   if (bestStrategy === undefined) return 'No strategy has a Sharpe ratio over these days.'
   const finding = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
   const qName = `over all of them the q of ${best} against random entry`
-  const closingSentences = `${logSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
+  const closingSentences = `${trialLogSentence(trials.log, trials.log_q, qName)}${lossesText(strategies)}`
   const differences = differencesOfBest(comparison)
   if (differences.length === 0) return `Not tested: ${finding}; there is no difference to test.${closingSentences}`
   const withSameVerdict = differences.filter(difference => difference.verdict === verdict)
@@ -133,7 +132,7 @@ const TRADE_ROWS: readonly StatisticRow<TradeStatistics>[] = [
   ['profit factor', 'ratio', 'profit_factor', '', 'wide'],
   ['SQN', 'ratio', 'sqn', '', 'wide'],
   ['longest losing run', 'count', 'longest_losing_run', '', 'wide'],
-  ['average bars held', 'tenth', 'average_bars', '', 'wide'],
+  ['average bars held', 'oneDecimal', 'average_bars', '', 'wide'],
   ['mean MFE', 'return', 'mean_mfe', '', 'wide'],
   ['mean MAE', 'return', 'mean_mae', '', 'wide'],
   ['break-even cost', 'deviation', 'break_even_cost', '', 'wide'],
@@ -185,10 +184,13 @@ function statisticsTable({ strategies, bars_a_year }: Comparison, { isFull }: { 
 
 /** A column heading for each strategy, under its name. A narrow terminal leaves out the last columns first. */
 function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Heading[] {
-  return spareHeadings(strategies.map(({ name }) => ({ title: name, verbatim: true, kind })))
+  return withHidePriorities(strategies.map(({ name }) => ({ title: name, verbatimTitle: true, kind })))
 }
 
-/** The tested differences of the Sharpe ratios, for pairs of strategies; a sentence for each pair that was not tested. */
+/**
+ * The tested differences of the Sharpe ratios, for pairs of strategies; a sentence for each pair that was not tested.
+ * All pairs have the same level and draws.
+ */
 function differencesSection(differences: Comparison['sharpe_differences']): Section {
   const [firstDifference] = differences
   const known = differences.filter(({ reason }) => reason === null)
@@ -203,16 +205,16 @@ function differencesSection(differences: Comparison['sharpe_differences']): Sect
     caption: 'Difference of the Sharpe ratios a year, and its interval',
     columns: [
       { title: '', kind: 'text' },
-      { title: 'Difference', kind: 'ratio', spare: 0 },
+      { title: 'Difference', kind: 'ratio', hidePriority: 0 },
       {
         title: levelText(firstDifference?.level ?? 0.95),
         kind: 'ratio',
         hint: 'The level of the interval: 1 - .05 / pairs',
       },
-      { title: 'Verdict', kind: 'text', spare: 1 },
+      { title: 'Verdict', kind: 'text', hidePriority: 1 },
     ],
     rows,
-    whole: 'json',
+    allColumnsIn: 'json',
   }
   const phrases = known.length === 0 ? [] : [count(firstDifference!.draws, 'draw'), blocksText(firstDifference!.block)]
   return section({ id: 'differences', title: 'Difference of the Sharpe ratios', short: 'Differences', phrases }, [
@@ -259,7 +261,10 @@ function equityCurvesChart({ strategies, dates }: Comparison): Chart {
   })
 }
 
-/** A folded section about the number of strategies tried, and the Sharpe ratio of the best corrected for it. */
+/**
+ * A folded section about the number of strategies tried, and the Sharpe ratio of the best corrected for it. A page also
+ * lists the exits of each strategy here.
+ */
 function chanceSection({ best, trials, strategies }: Comparison): Section {
   const deflated =
     best === null

@@ -44,11 +44,11 @@ function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
 
 const PULLED_COLUMNS: readonly Column<PulledTicker>[] = [
   column('ticker'),
-  { title: 'Series', kind: 'count', spare: 2, value: ({ series }) => series.length },
-  column('events', 'count', { spare: 1 }),
+  { title: 'Series', kind: 'count', hidePriority: 2, value: ({ series }) => series.length },
+  column('events', 'count', { hidePriority: 1 }),
   { title: 'Pulled', kind: 'date', value: ({ pulled_at }) => pulled_at.slice(0, 10) },
   column('as_of', 'date'),
-  { title: 'From', kind: 'text', spare: 3, value: ({ source }) => source },
+  { title: 'From', kind: 'text', hidePriority: 3, value: ({ source }) => source },
 ]
 
 /**
@@ -149,17 +149,17 @@ function statusRows({ tickers, oddities }: Status): Records['rows'] {
 
 const TICKER_COLUMNS: readonly Column<TickerStatus>[] = [
   column('ticker'),
-  column('bars', 'count', { spare: 4 }),
-  { title: 'Weeks', kind: 'count', spare: 7, value: ({ weekly_bars }) => weekly_bars },
-  column('first', 'date', { spare: 3 }),
+  column('bars', 'count', { hidePriority: 4 }),
+  { title: 'Weeks', kind: 'count', hidePriority: 7, value: ({ weekly_bars }) => weekly_bars },
+  column('first', 'date', { hidePriority: 3 }),
   column('last', 'date'),
-  { title: 'Behind', kind: 'count', spare: 1, value: ({ behind }) => `${behind}d` },
-  { title: 'Gaps', kind: 'count', spare: 2, value: ({ gaps }) => gaps.length },
-  column('events', 'count', { spare: 6 }),
-  { title: 'Facts', kind: 'text', spare: 9, value: ({ facts }) => (facts ? 'yes' : null) },
-  { title: 'Sector', kind: 'text', spare: 10, value: ({ sector }) => sector },
-  column('prices', 'text', { spare: 5 }),
-  { title: 'Source', kind: 'text', spare: 8, value: sourcesText },
+  { title: 'Behind', kind: 'count', hidePriority: 1, value: ({ behind }) => `${behind}d` },
+  { title: 'Gaps', kind: 'count', hidePriority: 2, value: ({ gaps }) => gaps.length },
+  column('events', 'count', { hidePriority: 6 }),
+  { title: 'Facts', kind: 'text', hidePriority: 9, value: ({ facts }) => (facts ? 'yes' : null) },
+  { title: 'Sector', kind: 'text', hidePriority: 10, value: ({ sector }) => sector },
+  column('prices', 'text', { hidePriority: 5 }),
+  { title: 'Source', kind: 'text', hidePriority: 8, value: sourcesText },
 ]
 
 /** The source file of each range of bars, in the order of the bars; only the number of ranges if there are many. */
@@ -247,12 +247,12 @@ function kindParts({ kinds, security }: KnownFacts): Part[] {
 const KIND_COLUMNS: readonly Column<KnownFacts['kinds'][number]>[] = [
   column('kind'),
   column('records', 'count'),
-  { title: 'First known', kind: 'date', spare: 1, value: ({ first_known }) => first_known ?? '' },
+  { title: 'First known', kind: 'date', hidePriority: 1, value: ({ first_known }) => first_known ?? '' },
   { title: 'Last known', kind: 'date', value: ({ last_known }) => last_known ?? '' },
   {
     title: 'File',
     kind: 'text',
-    spare: 2,
+    hidePriority: 2,
     value: ({ files }) => (files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', ')),
   },
 ]
@@ -266,10 +266,10 @@ function recordParts(records: readonly KnownFact[], kind: FactKind, limit: numbe
     const format = NUMERIC_COLUMNS.has(holds) ? 'price' : 'text'
     const recordColumn = { title: keyInWords(name), kind: format, value } as const
     // A narrow terminal keeps the first three columns.
-    return i < 3 ? recordColumn : { ...recordColumn, spare: i }
+    return i < 3 ? recordColumn : { ...recordColumn, hidePriority: i }
   })
   const dateColumns = kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]
-  const columns = [...dateColumns, ...recordColumns, column('file', 'text', { spare: shownColumns.length })]
+  const columns = [...dateColumns, ...recordColumns, column('file', 'text', { hidePriority: shownColumns.length })]
   const omitted = records.length - limit
   return [
     tablePart('Newest first', columns, records.slice(-limit).reverse()),
@@ -298,8 +298,9 @@ interface TrialsShown {
 }
 
 /**
- * Describes the trial log, which people see the newest of. A trial is a question that was tried: a window of a study or
- * a tally (`cell`), or a strategy.
+ * Describes the trial log. People see the newest trials. A trial is a question that was tried: a window of a study or a
+ * tally (`cell`), or a strategy. isStrategy leaves out the trials of a strategy's test parts; countedTrials leaves out
+ * strategies without a p-value.
  */
 export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsShown): Described {
   const trials = log === 'none' || log === null ? [] : log

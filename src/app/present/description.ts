@@ -39,7 +39,7 @@ export interface LongList {
   key: string
   keep: 'first' | 'last'
   /** The option that writes the full list. */
-  whole: string
+  fullListOption: string
   /** The entries one by one, of a list that takes too much memory. */
   each?(): Iterable<unknown>
 }
@@ -154,12 +154,12 @@ export type Kind =
   | 'share'
   | 'probability'
   | 'ratio'
-  | 'tenth'
+  | 'oneDecimal'
   | 'degrees'
   | 'statistic'
   | 'price'
   | 'money'
-  | 'lifted'
+  | 'countAndLift'
   | 'bars'
   | 'performance'
   | 'lettered'
@@ -182,14 +182,14 @@ export interface Cell {
 export interface Heading {
   title: string
   /** Replaces the title in a narrow output. */
-  sign?: string
+  screenTitle?: string
   /** The title is a name of the data, and is shown unchanged. */
-  verbatim?: true
+  verbatimTitle?: true
   kind: Kind
   /** The meaning of the term, shown under the pointer. */
   hint?: string | undefined
   /** Columns with this number may be left out on a narrow terminal, the highest number first. */
-  spare?: number
+  hidePriority?: number
   /** Text that does not fit wraps; only for a last column. */
   wraps?: true
   on?: Medium
@@ -215,7 +215,7 @@ export interface Table {
   /** Equal values of the first column are shown once. */
   grouped?: true
   /** The sortable table of a page, the words for its omitted rows, and the option that writes all. */
-  sorted?: { cut: string; whole: string }
+  sorted?: { cut: string; fullListOption: string }
   /** The names of each row, for filtering. */
   filter?: readonly CellNames[]
   /** Rows that a terminal shows. */
@@ -223,7 +223,7 @@ export interface Table {
   /** Shown instead of an empty table. */
   empty?: string
   /** The output with the content that does not fit a terminal (default CSV). */
-  whole?: 'json'
+  allColumnsIn?: 'json'
 }
 
 /** The names by which a row can be found. */
@@ -262,10 +262,17 @@ export function tableOf<Row>(
   more: Partial<Table> = {},
 ): Table {
   const shownColumns = columns.filter(({ optional, value }) => !optional || rows.some(row => hasContent(value(row))))
+  const cellsOf = (row: Row): Cell[] =>
+    shownColumns.map(({ kind, value, tone, mark }) => ({
+      kind,
+      content: value(row),
+      tone: tone?.(row),
+      mark: mark?.(row),
+    }))
   return {
     caption,
     columns: shownColumns.map(column => ({ ...column, hint: column.hint ?? TERMS[column.title] })),
-    rows: rows.map(row => shownColumns.map(column => cellOf(column, row))),
+    rows: rows.map(cellsOf),
     ...more,
   }
 }
@@ -292,13 +299,9 @@ export function describeList<Row extends object>(
   }
 }
 
-function cellOf<Row>({ kind, value, tone, mark }: Column<Row>, row: Row): Cell {
-  return { kind, content: value(row), tone: tone?.(row), mark: mark?.(row) }
-}
-
 /** Headings of values side by side. A narrow terminal leaves out the last ones first, and keeps the first one. */
-export function spareHeadings(headings: readonly Heading[]): Heading[] {
-  return headings.map((heading, i) => (i === 0 ? heading : { ...heading, spare: i }))
+export function withHidePriorities(headings: readonly Heading[]): Heading[] {
+  return headings.map((heading, i) => (i === 0 ? heading : { ...heading, hidePriority: i }))
 }
 
 /** A cell of a table that is built without tableOf, such as one whose rows have different kinds. */
@@ -332,7 +335,7 @@ export interface Estimate {
   /** Drawn next to a mean. */
   median?: number | null
   /** Shown instead of a null estimate. */
-  reason: string
+  reasonIfNull: string
 }
 
 /** Estimates below each other, with a line at no difference. */

@@ -17,7 +17,8 @@ import { type Column, column, compact, type Described, type Tone, tablePart } fr
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
 /**
- * Describes the newest events of one ticker and field, newest first, cut at the query's limit.
+ * Describes the newest events of one ticker and field, newest first, cut at the query's limit. The document has the
+ * keys of the HTTP API.
  * @param returns adds the return over each window to its performance band
  */
 export function describeEvents(
@@ -27,7 +28,7 @@ export function describeEvents(
 ): Described {
   const { ticker, field, timeframe, total, query_range } = page
   const { context, when } = query
-  const events = page.events.map(event => specifiedEvent(event, withReturns))
+  const events = page.events.map(event => eventOfApi(event, withReturns))
   return {
     document: { ticker, field, timeframe, events, total_occurrences: total, query_range, context, when },
     columns: recordColumns(timeframe, withReturns),
@@ -52,20 +53,20 @@ function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
   ]
 }
 
-/** Describes events of several tickers, as describeEvents does for one, with a column of tickers. */
+/** Describes the newest events of several tickers: the document is the page, and the table has a column of tickers. */
 export function describePoolEvents(
   page: PoolEvents,
   query: PoolEventsQuery,
   { returns: withReturns }: { returns: boolean },
 ): Described {
   const { tickers, field, timeframe, query_range } = page
-  const events = page.events.map(event => specifiedEvent(event, withReturns))
+  const events = page.events.map(event => eventOfApi(event, withReturns))
   const headingPage = { ...page, total: page.total_occurrences, query_range }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', value: event => event.ticker }
-  const columns = [ticker, ...eventColumns({ ...page, timeframe: query.timeframe }, query, withReturns)]
+  const columns = [ticker, ...eventColumns(page, query, withReturns)]
   return {
     document: { ...page, events },
-    columns: recordColumns(query.timeframe, withReturns),
+    columns: recordColumns(timeframe, withReturns),
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
@@ -76,8 +77,8 @@ export function describePoolEvents(
   }
 }
 
-/** An event without the keys that the specification does not have, and with its returns only if they were requested. */
-function specifiedEvent<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
+/** An event with only the keys of the HTTP API, and with its returns only if they were requested. */
+function eventOfApi<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
 }
@@ -114,15 +115,15 @@ function eventColumns(
   const dateAndBands: Column<HistoricEvent>[] = [
     column('date', 'date'),
     column('band', 'text', isOneBand ? { on: 'pipe' } : {}),
-    { title: 'From', kind: 'text', spare: isOneBand ? 1 : 7, value: event => event.prev_band },
+    { title: 'From', kind: 'text', hidePriority: isOneBand ? 1 : 7, value: event => event.prev_band },
   ]
-  const duration: Column<HistoricEvent> = { title: 'Held', kind: 'bars', spare: 0, value: durationText }
+  const duration: Column<HistoricEvent> = { title: 'Held', kind: 'bars', hidePriority: 0, value: durationText }
   // Free has neither the stability of the band nor later returns.
   if (events.every(event => event.aftermath === null)) return [...dateAndBands, duration]
   return [
     ...dateAndBands,
-    { title: 'Stability', kind: 'text', spare: 8, value: event => event.stability_at_entry ?? null },
-    { title: 'Flips', kind: 'text', spare: 9, value: flipsText },
+    { title: 'Stability', kind: 'text', hidePriority: 8, value: event => event.stability_at_entry ?? null },
+    { title: 'Flips', kind: 'text', hidePriority: 9, value: flipsText },
     duration,
     ...windowNames(timeframe).map((window, w) => outcomeColumn(window, 2 + w, withReturns)),
   ]
@@ -140,15 +141,15 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
 }
 
 /**
- * The column of a window: the performance band of each event's return, or the reason why it has none; with the return if
- * wanted.
+ * The column of a window, which is its title: the performance band of each event's return, or the reason why it has
+ * none. The return is added if wanted.
  */
-function outcomeColumn(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
+function outcomeColumn(window: string, hidePriority: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
-    verbatim: true,
+    verbatimTitle: true,
     kind: 'performance',
-    spare,
+    hidePriority,
     value: ({ aftermath, missing: reasons, returns }) => {
       const outcome = aftermath?.[window]?.performance ?? reasons?.[window] ?? 'pending'
       const windowReturn = withReturns ? (returns?.[window] ?? null) : null
@@ -164,7 +165,7 @@ export function performanceTone(performance: Performance | null | undefined): To
   return performance === PERFORMANCES.at(-1) ? 'good' : undefined
 }
 
-/** Which tickers are oversold; the document is the specified page, and CSV has all columns in every tier. */
+/** Describes the oversold tickers. The document is the page of the HTTP API; CSV has the columns of the pro tier. */
 export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
   const { matches, match_count, total_scanned } = page
   const { timeframe, min_severity } = query
@@ -201,13 +202,13 @@ function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatc
 const OVERSOLD_COLUMNS = [
   { key: 'ticker', title: 'Ticker', kind: 'text' },
   { key: 'rsi_zone', title: 'Zone', kind: 'text' },
-  { key: 'days_in_oversold', title: 'Days', kind: 'count', spare: 1 },
-  { key: 'condition_rarity', title: 'Rarity', kind: 'text', spare: 2 },
-  { key: 'stochastic_zone', title: 'Stoch', kind: 'text', spare: 5 },
-  { key: 'trend_context', title: 'Trend', kind: 'text', spare: 3 },
-  { key: 'volume_context', title: 'Volume', kind: 'text', spare: 6 },
-  { key: 'nearest_support_distance', title: 'Support', kind: 'text', spare: 4 },
-  { key: 'market_cap_tier', title: 'Size', kind: 'text', spare: 7 },
-  { key: 'valuation_zone', title: 'Valuation', kind: 'text', spare: 8 },
+  { key: 'days_in_oversold', title: 'Days', kind: 'count', hidePriority: 1 },
+  { key: 'condition_rarity', title: 'Rarity', kind: 'text', hidePriority: 2 },
+  { key: 'stochastic_zone', title: 'Stoch', kind: 'text', hidePriority: 5 },
+  { key: 'trend_context', title: 'Trend', kind: 'text', hidePriority: 3 },
+  { key: 'volume_context', title: 'Volume', kind: 'text', hidePriority: 6 },
+  { key: 'nearest_support_distance', title: 'Support', kind: 'text', hidePriority: 4 },
+  { key: 'market_cap_tier', title: 'Size', kind: 'text', hidePriority: 7 },
+  { key: 'valuation_zone', title: 'Valuation', kind: 'text', hidePriority: 8 },
   { key: 'sector', title: 'Sector', kind: 'text' },
 ] as const

@@ -12,8 +12,10 @@ export function describeExplanation(explanation: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = explanation
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
   const figures: object[] = readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note }))
-  for (const test of tests ?? [])
-    figures.push({ ...bar, reading: test.test, value: test.holds, note: bandOnText(test) })
+  for (const { test, holds, band: testedBand, date: day } of tests ?? []) {
+    const note = day === null ? 'no bar counts' : `${testedBand ?? 'no band'} on ${day}`
+    figures.push({ ...bar, reading: test, value: holds, note })
+  }
   return {
     document: explanation,
     columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
@@ -41,34 +43,29 @@ export function describeExplanation(explanation: Explanation): Described {
 const READING_COLUMNS: readonly Column<Explanation['readings'][number]>[] = [
   { title: 'Figure', kind: 'text', value: ({ name }) => name },
   { title: 'Value', kind: 'price', value: ({ value }) => value ?? 'undefined' },
-  { title: 'Note', kind: 'text', spare: 1, wraps: true, value: ({ note }) => note ?? '' },
+  { title: 'Note', kind: 'text', hidePriority: 1, wraps: true, value: ({ note }) => note ?? '' },
 ]
 
 const TEST_COLUMNS: readonly Column<ExplainedTest>[] = [
   { title: 'Test', kind: 'text', wraps: true, value: ({ test }) => test },
   { title: 'Holds', kind: 'text', value: ({ holds }) => TRUTH_WORDS[String(holds)] ?? 'unknown' },
   { title: 'Band', kind: 'text', value: ({ band }) => band ?? '(none)' },
-  { title: 'On', kind: 'date', spare: 1, value: ({ date }) => date },
+  { title: 'On', kind: 'date', hidePriority: 1, value: ({ date }) => date },
 ]
 
 const TRUTH_WORDS: Readonly<Record<string, string>> = { true: 'yes', false: 'no' }
 
-/** `oversold on 2018-02-08`: the band that a test looked at. */
-function bandOnText({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
-  return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
-}
-
 /** Sentences about the bar: its band, its prices and their source. */
 function barLines(explanation: Explanation): string[] {
-  const { open, high, low, close, volume, prices, imported_at, begun } = explanation
+  const { open, high, low, close, volume, prices: adjustment, imported_at, begun: firstImport } = explanation
   const importDay = imported_at.slice(0, 10)
-  const importDays = begun === undefined ? importDay : `${begun.imported_at.slice(0, 10)} to ${importDay}`
+  const importDays = firstImport === undefined ? importDay : `${firstImport.imported_at.slice(0, 10)} to ${importDay}`
   const volumeText = volume === null ? 'unknown' : numberText(volume)
   return compact([
     explanation.date_note !== null && `note: ${explanation.date_note}`,
     bandLine(explanation),
     `open ${figureText(open)}  high ${figureText(high)}  low ${figureText(low)}  close ${figureText(close)}  volume ${volumeText}`,
-    `${prices} prices from ${sourceText(explanation)}, imported ${importDays}`,
+    `${adjustment} prices from ${sourceText(explanation)}, imported ${importDays}`,
     explanation.price_note !== null && `note: ${explanation.price_note}`,
   ])
 }
@@ -125,12 +122,12 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
 type WindowRow = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
 
 const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
-  { title: 'Ends', kind: 'text', spare: 1, value: ({ ends }) => ends ?? 'open' },
+  { title: 'Ends', kind: 'text', hidePriority: 1, value: ({ ends }) => ends ?? 'open' },
   { title: 'Return', kind: 'return', value: row => row.return ?? '' },
-  { title: 'Percentile', kind: 'tenth', spare: 2, value: ({ percentile }) => percentile ?? '' },
+  { title: 'Percentile', kind: 'oneDecimal', hidePriority: 2, value: ({ percentile }) => percentile ?? '' },
   {
     title: 'Performance',
-    sign: 'BAND',
+    screenTitle: 'BAND',
     kind: 'text',
     value: ({ performance, missing }) => performance ?? missing ?? 'pending',
     tone: ({ performance }) => performanceTone(performance),
@@ -138,7 +135,7 @@ const WINDOW_COLUMNS: readonly Column<WindowRow>[] = [
   {
     title: 'Sample',
     kind: 'count',
-    spare: 3,
+    hidePriority: 3,
     value: ({ sample, sample_needed: needed }) => `${numberText(sample)}${sample < needed ? ` of ${needed}` : ''}`,
   },
 ]

@@ -44,10 +44,10 @@ function fetchedColumns(fetched: readonly FetchedTicker[]): readonly Column<Fetc
     column('outcome'),
     column('added', 'count'),
     { title: 'Bars', kind: 'count', value: ({ bars }) => bars },
-    column('first', 'date', { spare: 2 }),
-    column('last', 'date', { spare: 1 }),
+    column('first', 'date', { hidePriority: 2 }),
+    column('last', 'date', { hidePriority: 1 }),
     ...(isReloaded ? [column('events_changed', 'count')] : []),
-    { title: 'From', kind: 'text', spare: 3, value: ({ provider }) => provider },
+    { title: 'From', kind: 'text', hidePriority: 3, value: ({ provider }) => provider },
   ]
 }
 
@@ -157,18 +157,20 @@ function periodText(seconds: number): string {
 
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(provider: KnownProvider): Described {
-  const { name, about, terms, terms_url, needs, key_url, base, first, holds, prices, has_key, is_own } = provider
+  const { name, about, terms, terms_url, needs, key_url, base: address, first, holds, prices } = provider
+  const { has_key, is_own } = provider
   const [calls, seconds] = provider.pace
   const needsKey = needs !== 'nothing'
   const keyName = WANTS[needs]
   const keyText = has_key && needsKey ? `there (${keyName} is needed)` : keyName
   const data = holds === 'facts' ? 'facts' : `${prices} prices`
+  // The vendors of bars without a key are crypto exchanges.
   const exampleTicker = holds === 'bars' && !needsKey ? 'BTC-USD' : 'AAPL'
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
     `key: ${keyText}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${data} since ${first} from ${base}, at most ${count(calls, 'call')} ${periodText(seconds)}`,
+    `${data} since ${first} from ${address}, at most ${count(calls, 'call')} ${periodText(seconds)}`,
     is_own && 'a row of your own (providers.yaml)',
     needsKey && !has_key && `first: bands login --from ${name}`,
     `then: bands fetch ${exampleTicker} --from ${name}`,

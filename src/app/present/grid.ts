@@ -16,7 +16,7 @@ import { COMBINATION_DRAWS } from '../../research/backtest/draws.js'
 import type { Grid, GridCell } from '../../research/backtest/result.js'
 import { strategyInWords } from '../../research/backtest/words.js'
 import { LEAST_UNITS } from '../../research/study/result.js'
-import { logSentence, testedAnswer } from './answer.js'
+import { testedAnswer, trialLogSentence } from './answer.js'
 import {
   assumedSection,
   type Cell,
@@ -31,9 +31,9 @@ import {
   type Records,
   type Section,
   section,
-  spareHeadings,
   type Table,
   tablePart,
+  withHidePriorities,
 } from './description.js'
 import { FULL_LIST_OPTIONS } from './long-tables.js'
 import { outOfSampleSection, validationSection } from './performance.js'
@@ -107,11 +107,10 @@ export function describeGrid(grid: Grid): Description {
       ]),
       readingSection('grid'),
     ]),
-    long: [{ key: 'cells', keep: 'first', whole: FULL_LIST_OPTIONS.cells }],
+    long: [{ key: 'cells', keep: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
   }
 }
 
-/** A value of the grid's statistic in words. */
 function valueText(statistic: GridStatistic, value: number | null): string {
   if (value === null) return UNKNOWN
   const kind = statisticKind(statistic)
@@ -150,7 +149,7 @@ function answerOf(grid: Grid): string {
       ? ''
       : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
   const finding = `${title(grid.verdict.word)}: ${bestText}${neighboursText}.`
-  return `${finding}${logSentence(trials.log, trials.log_q)} ${title(doubts)}${overfittingNote}.`
+  return `${finding}${trialLogSentence(trials.log, trials.log_q)} ${title(doubts)}${overfittingNote}.`
 }
 
 /** ` (holding 1.12)`: the statistic of buy and hold; empty for a statistic of trades. */
@@ -196,7 +195,6 @@ function heatMaps(grid: Grid): { setting: string; table: Table }[] {
   })
 }
 
-/** The sentence below the maps that explains their signs. */
 function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
@@ -222,7 +220,8 @@ type Axis = Grid['axes'][number]
 
 /**
  * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column. The
- * heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid.
+ * heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid. Values of
+ * `across` are headings as they are; the name of a statistic is in capitals.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(
@@ -244,14 +243,14 @@ function heatTable(
     return index === best?.cell ? { ...mapCell, mark: '*', tone: 'strong' } : mapCell
   }
   const headings = columns.map(
-    (title): Heading => (across === null ? { title, kind } : { title, kind, verbatim: true }),
+    (title): Heading => (across === null ? { title, kind } : { title, kind, verbatimTitle: true }),
   )
   const keys = across === null ? keyInWords(down.key) : `${keyInWords(down.key)} \\ ${keyInWords(across.key)}`
   return {
     caption,
-    columns: [{ title: keys, kind: 'text' }, ...spareHeadings(headings)],
+    columns: [{ title: keys, kind: 'text' }, ...withHidePriorities(headings)],
     rows: down.values.map((value, row) => [cell('text', value), ...columns.map((_, column) => cellAt(row, column))]),
-    whole: 'json',
+    allColumnsIn: 'json',
   }
 }
 
@@ -307,13 +306,25 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
   const columns = compact<Column<GridCell>>([
     ...axisColumns,
     { title: 'Trades', kind: 'count', value: cell => cell.trade_statistics.n },
-    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', value: cell => cell.trade_statistics.mean },
-    { title: 'Hit', kind: 'share', spare: 4, value: cell => cell.trade_statistics.hit_rate },
-    { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
+    {
+      title: 'Mean',
+      kind: 'return',
+      hidePriority: 3,
+      hint: 'Net return a trade',
+      value: row => row.trade_statistics.mean,
+    },
+    { title: 'Hit', kind: 'share', hidePriority: 4, value: cell => cell.trade_statistics.hit_rate },
+    { title: 'Return', kind: 'return', hidePriority: 2, value: ({ statistics }) => statistics.total_return },
     hasDraws && DRAWS_COLUMN,
-    { title: 'A year', kind: 'return', spare: 5, value: ({ statistics }) => statistics.cagr },
+    { title: 'A year', kind: 'return', hidePriority: 5, value: ({ statistics }) => statistics.cagr },
     { title: 'Sharpe', kind: 'ratio', value: ({ statistics }) => statistics.sharpe },
-    { title: 'Worst', kind: 'return', spare: 1, hint: 'Worst drawdown', value: cell => cell.statistics.max_drawdown },
+    {
+      title: 'Worst',
+      kind: 'return',
+      hidePriority: 1,
+      hint: 'Worst drawdown',
+      value: row => row.statistics.max_drawdown,
+    },
     !statisticHasColumn && {
       title: statisticName(statistic),
       kind: statisticKind(statistic),
@@ -330,7 +341,7 @@ function cellsSection({ axes, cells, statistic }: Grid): Section {
 const DRAWS_COLUMN: Column<GridCell> = {
   title: '5-95%',
   kind: 'return',
-  spare: 0,
+  hidePriority: 0,
   hint: `Total return over ${COMBINATION_DRAWS} random choices among equal signals`,
   value: ({ draws }) => (draws === null ? '' : [draws.return.p05, draws.return.p95]),
 }

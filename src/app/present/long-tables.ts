@@ -12,7 +12,6 @@ export function longTable(result: EventStudy | Backtest | Sweep): Table {
   return result.schema === 'bands.backtest/3' ? tradesTable(result) : cellsTable(result)
 }
 
-/** The options that write every row of a long list. */
 export const FULL_LIST_OPTIONS = {
   occurrences: '--write occurrences=FILE',
   trades: '--write trades=FILE',
@@ -42,7 +41,7 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
     longest && { title: `MAE ${longest}`, kind: 'return', value: ({ mae }) => mae[longest] ?? null },
   ])
   return tableOf('Events, newest first', columns, rows, {
-    sorted: { cut: 'the newest', whole: FULL_LIST_OPTIONS.occurrences },
+    sorted: { cut: 'the newest', fullListOption: FULL_LIST_OPTIONS.occurrences },
     empty: 'There is no such event.',
   })
 }
@@ -50,7 +49,7 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
 export function tradesTable({ trades, ranking }: Backtest): Table {
   const rows = [...trades].sort((a, b) => compareTexts(b.entry_date, a.entry_date) || compareTexts(a.ticker, b.ticker))
   return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
-    sorted: { cut: 'the newest', whole: FULL_LIST_OPTIONS.trades },
+    sorted: { cut: 'the newest', fullListOption: FULL_LIST_OPTIONS.trades },
     empty: 'There was no trade.',
   })
 }
@@ -96,7 +95,7 @@ export function cellsTable(sweep: Sweep, limit = 20): Table {
   return tableOf('Combinations by corrected p, smallest first', cellColumns(sweep), cells, {
     grey: cells.map(({ grey }) => grey),
     limit,
-    sorted: { cut: 'the first', whole: FULL_LIST_OPTIONS.cells },
+    sorted: { cut: 'the first', fullListOption: FULL_LIST_OPTIONS.cells },
     filter: cells.map(cell => ({
       text: cellText(cell).toLowerCase(),
       field: cell.field,
@@ -114,7 +113,7 @@ function isFound({ q }: SweepCell): boolean {
 
 /**
  * The columns of combinations. On a terminal the last one defines the combination, and wraps if that is long. A page has
- * a column for each part of the definition.
+ * a column for each part of the definition, and those on `wide`.
  */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const pageText = { kind: 'text', on: 'page' } as const
@@ -128,11 +127,11 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     contexts.length > 0 && { ...pageText, title: 'Context', value: contextText },
     { title: 'Window', kind: 'window', on: 'page', value: ({ window }) => window },
     { title: 'q', kind: 'probability', value: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
-    { title: 'p', kind: 'probability', spare: 7, hint: 'Newey-West t, effective clusters', value: ({ p }) => p },
+    { title: 'p', kind: 'probability', hidePriority: 7, hint: 'Newey-West t, effective clusters', value: ({ p }) => p },
     { title: 'Diff', kind: 'return', value: ({ diff }) => diff, tone: ({ verdict }) => verdictTone(verdict) },
-    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', value: ({ low, high }) => [low, high] },
-    { title: 'n', kind: 'count', spare: 0, value: ({ n }) => n },
-    { title: 'Indep', kind: 'count', spare: 5, value: ({ n_independent }) => n_independent },
+    { title: '95%', kind: 'return', hidePriority: 8, hint: 'Stationary bootstrap', value: c => [c.low, c.high] },
+    { title: 'n', kind: 'count', hidePriority: 0, value: ({ n }) => n },
+    { title: 'Indep', kind: 'count', hidePriority: 5, value: ({ n_independent }) => n_independent },
     { title: 'After', kind: 'return', on: 'wide', value: ({ mean }) => mean },
     { title: 'Any', kind: 'return', on: 'wide', hint: 'Mean after any bar', value: ({ base }) => base },
     { title: 'Rose', kind: 'share', on: 'wide', value: ({ hit }) => hit },

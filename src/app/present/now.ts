@@ -54,16 +54,16 @@ function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: b
 const STATE_COLUMNS: readonly Column<FieldState>[] = [
   column('field'),
   column('band'),
-  { title: 'Since', kind: 'date', spare: 2, value: ({ since, initial }) => since && `${since}${initial ? '*' : ''}` },
-  column('bars', 'bars', { spare: 1 }),
+  { title: 'Since', kind: 'date', hidePriority: 2, value: row => row.since && `${row.since}${row.initial ? '*' : ''}` },
+  column('bars', 'bars', { hidePriority: 1 }),
   { title: 'From', kind: 'text', on: 'wide', value: ({ prev_band }) => prev_band },
-  { title: 'Median', kind: 'bars', spare: 3, value: ({ completed_stays }) => completed_stays.median },
-  { title: 'P90', kind: 'bars', spare: 4, value: ({ completed_stays }) => completed_stays.p90 },
+  { title: 'Median', kind: 'bars', hidePriority: 3, value: ({ completed_stays }) => completed_stays.median },
+  { title: 'P90', kind: 'bars', hidePriority: 4, value: ({ completed_stays }) => completed_stays.p90 },
 ]
 
 /** The number of completed periods of a band; none instead of 0 in a limited range, which may hide earlier periods. */
 function durationColumn(range: string | null): Column<FieldState> {
   const hidesEarlier = range !== WHOLE_RANGE
   const value = ({ completed_stays: { n } }: FieldState): number | null => (n === 0 && hidesEarlier ? null : n)
-  return { title: 'Stays', kind: 'count', spare: 5, value }
+  return { title: 'Stays', kind: 'count', hidePriority: 5, value }
 }

@@ -10,14 +10,7 @@ import {
   shareText,
 } from '../../core/numbers.js'
 import type { ValidationKind } from '../../core/params/studies.js'
-import type {
-  Backtest,
-  Benchmark,
-  EquityStatistics,
-  Tests,
-  TradeStatistics,
-  Validation,
-} from '../../research/backtest/result.js'
+import type { Backtest, Benchmark, EquityStatistics, Tests, Validation } from '../../research/backtest/result.js'
 import {
   type Column,
   type Content,
@@ -30,10 +23,10 @@ import {
   reasonsPart,
   type Section,
   section,
-  spareHeadings,
   type Table,
   type Trend,
   tablePart,
+  withHidePriorities,
 } from './description.js'
 import { testsDrawdownChart, yearsChart } from './strategy-charts.js'
 
@@ -91,7 +84,7 @@ export function comparisonTable(caption: string, heads: readonly Heading[], rows
     rows: rows.map(([name, kind, values, formula = '']) =>
       compact([cell('text', name), ...values.map(value => cell(kind, value)), hasFormulas && cell('text', formula)]),
     ),
-    whole: 'json',
+    allColumnsIn: 'json',
   }
 }
 
@@ -155,7 +148,7 @@ function benchmarksTable(
   rows: readonly StatisticRow<EquityStatistics>[],
   comparedRows: typeof BENCHMARK_ROWS,
 ): Table {
-  const benchmarkHeadings = spareHeadings(
+  const benchmarkHeadings = withHidePriorities(
     benchmarks.map(({ name }) => ({ title: name.replace(' and ', ' & '), kind: 'return' })),
   )
   const drawHeadings: Heading[] =
@@ -203,6 +196,7 @@ export function outOfSampleSection(
   const { validation } = result
   if (validation === null || validation.test === null) return null
   const { statistics: equity, trade_statistics: trades, holding, random_entry: randomEntry } = validation.test
+  const hitRange = shareRange({ low: trades.hit_low, high: trades.hit_high })
   const tests = validation.folds.filter(({ role }) => role === 'test')
   const rows: ComparedRow[] = [
     ...equityStatisticRows(result)
@@ -210,7 +204,7 @@ export function outOfSampleSection(
       .map(([name, kind, key]): ComparedRow => [name, kind, [equity[key], holding[key]]]),
     ['trades', 'count', [trades.n, '']],
     ['mean a trade, net', 'return', [trades.mean, '']],
-    ['won', 'text', [wonText(trades), '']],
+    ['won', 'text', [`${shareText(trades.hit_rate)} (95% ${hitRange})`, '']],
     ['random entry, p', 'probability', [randomEntry.p, '']],
   ]
   const caption = 'Result on the days that were not used for the choice'
@@ -221,7 +215,7 @@ export function outOfSampleSection(
   const table = comparisonTable(caption, [{ title: 'Tests', kind: 'return' }, HOLDING_HEADING], rows)
   return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
     { table },
-    { on: 'terminal', trend: equityTrends(validation.test, 1) },
+    { on: 'terminal', trend: equityTrends(validation.test, { first: 1 }) },
     { on: 'page', chart: testsDrawdownChart(validation.test) },
     notes.length > 0 && { notes },
   ])
@@ -230,7 +224,7 @@ export function outOfSampleSection(
 /** Two sparklines, of the equity and of its drawdown; none without a bar. @param first value to show as the first equity */
 export function equityTrends(
   { equity, statistics }: Pick<Backtest | Tests, 'equity' | 'statistics'>,
-  first: number,
+  { first }: { first: number },
 ): Trend[] {
   const values = equity.map(point => point.equity)
   const last = values.at(-1)
@@ -245,11 +239,11 @@ export function equityTrends(
   ]
 }
 
-const HOLDING_HEADING: Heading = { title: 'Holding', kind: 'return', spare: 0, hint: 'Buy and hold over the same days' }
-
-/** `76% (95% 58-88%)`: the share of trades with a gain, and its interval. */
-function wonText({ hit_rate, hit_low, hit_high }: TradeStatistics): string {
-  return `${shareText(hit_rate)} (95% ${shareRange({ low: hit_low, high: hit_high })})`
+const HOLDING_HEADING: Heading = {
+  title: 'Holding',
+  kind: 'return',
+  hidePriority: 0,
+  hint: 'Buy and hold over the same days',
 }
 
 /** `all 5 tests, one after the other`: which parts of the data the results out of sample are about. */
@@ -314,19 +308,19 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
   ])
   const columns = candidates.length > 0 ? [...FOLD_COLUMNS, chosenColumn] : FOLD_COLUMNS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]
-  const table = tablePart('Parts of the data', columns, rows, { whole: 'json' })
+  const table = tablePart('Parts of the data', columns, rows, { allColumnsIn: 'json' })
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
 }
 
 const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', value: ({ name }) => name },
-  { title: 'From', kind: 'date', spare: 3, value: ({ from }) => from },
-  { title: 'To', kind: 'date', spare: 4, value: ({ to }) => to },
+  { title: 'From', kind: 'date', hidePriority: 3, value: ({ from }) => from },
+  { title: 'To', kind: 'date', hidePriority: 4, value: ({ to }) => to },
   { title: 'Trades', kind: 'count', value: ({ trades }) => trades },
   { title: 'Mean', kind: 'return', value: ({ trade_statistics: { mean } }) => mean },
-  { title: 'Hit', kind: 'share', spare: 1, value: ({ trade_statistics: { hit_rate } }) => hit_rate },
-  { title: 'Return', kind: 'return', spare: 2, value: ({ statistics }) => statistics.total_return },
-  { title: 'Sharpe', kind: 'ratio', spare: 0, value: ({ statistics }) => statistics.sharpe },
+  { title: 'Hit', kind: 'share', hidePriority: 1, value: ({ trade_statistics: { hit_rate } }) => hit_rate },
+  { title: 'Return', kind: 'return', hidePriority: 2, value: ({ statistics }) => statistics.total_return },
+  { title: 'Sharpe', kind: 'ratio', hidePriority: 0, value: ({ statistics }) => statistics.sharpe },
 ]
 
 type Yearly = Pick<Benchmark, 'name' | 'years'>
@@ -360,7 +354,7 @@ export function yearsTable(results: readonly Yearly[]): Table {
   })
   return {
     caption: 'Return and worst drawdown of each calendar year',
-    columns: [{ title: 'Year', kind: 'date' }, ...spareHeadings(headings)],
+    columns: [{ title: 'Year', kind: 'date' }, ...withHidePriorities(headings)],
     rows: years.map(year => [
       cell('date', String(year)),
       ...columns.map(column => {
@@ -368,7 +362,7 @@ export function yearsTable(results: readonly Yearly[]): Table {
         return cell('return', result?.[column.key] ?? null)
       }),
     ]),
-    whole: 'json',
+    allColumnsIn: 'json',
   }
 }
 

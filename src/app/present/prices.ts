@@ -90,7 +90,6 @@ interface ChartQuestion {
   tickers: readonly string[]
 }
 
-/** The largest number of price charts in a report. */
 export const MOST_PRICE_CHARTS = 6
 
 /** Reads the prices and bands of the tickers that tickersToChart chooses. */
@@ -181,7 +180,7 @@ export async function hashOfInputs(
       addTicker(prices, states)
     }
   }
-  // A companion that is named twice is read once.
+  // A companion that is named twice is read once. Its lag is hashed with its name; its bars are those without lag.
   const queriesByName = new Map(
     companions.map(({ ticker, field, lag = 0 }) => [
       `${ticker} ${field}${lag > 0 ? ` lag ${lag}` : ''}`,

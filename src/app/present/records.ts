@@ -47,6 +47,7 @@ const WINDOW_COLUMNS = [
   ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]
 
+/** Records with a row for each event of a study. A writer finds the column `returns_20d` in the row's `returns`. */
 export function occurrenceRecords({ windows, occurrences }: EventStudy): Records {
   const windowColumns = (key: string): string[] => windows.map(({ window }) => `${key}_${window}`)
   return {

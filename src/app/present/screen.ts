@@ -95,19 +95,24 @@ function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['close
 /** A column with the name that it has in CSV. */
 type KeyedColumn = Column<ScreenMatch> & { key: string }
 
-/** The columns of a screen. @param subjects the tested fields, each with a column @param isTallied adds later returns */
+/**
+ * The columns of a screen. A narrow terminal hides the tested fields first, the last one first; then the age.
+ * @param subjects the tested fields, each with a column
+ * @param isTallied adds later returns
+ */
 function columnsOf(subjects: readonly string[], isTallied: boolean): readonly KeyedColumn[] {
   return [
     column('ticker'),
     column('timeframe', 'text', { on: 'pipe' }),
-    column('date', 'date', { spare: 3 }),
+    column('date', 'date', { hidePriority: 3 }),
     column('since', 'date'),
     column('bars', 'bars'),
     ...subjects.map((key, i): KeyedColumn => {
-      return { key, title: key, verbatim: true, kind: 'text', spare: 6 + i, value: ({ bands }) => bands[key] ?? null }
+      const heading = { title: key, verbatimTitle: true, kind: 'text', hidePriority: 6 + i } as const
+      return { ...heading, key, value: ({ bands }) => bands[key] ?? null }
     }),
-    column('close', 'price', { spare: 1 }),
-    { key: 'age_days', title: 'Age', kind: 'count', spare: 5, value: ({ age_days }) => age_days },
+    column('close', 'price', { hidePriority: 1 }),
+    { key: 'age_days', title: 'Age', kind: 'count', hidePriority: 5, value: ({ age_days }) => age_days },
     ...(isTallied ? TALLY_COLUMNS : []),
   ]
 }
@@ -115,12 +120,12 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Ke
 /** Columns of returns over the middle window, after the bars on which the condition became true for the ticker. */
 const TALLY_COLUMNS: readonly KeyedColumn[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', value: ({ tally }) => tally?.events ?? null },
-  { key: 'window', title: 'Window', kind: 'window', spare: 4, value: match => middleWindow(match)?.window ?? null },
+  { key: 'window', title: 'Window', kind: 'window', hidePriority: 4, value: row => middleWindow(row)?.window ?? null },
   {
     key: 'hit_rate',
     title: 'Rose',
     kind: 'share',
-    spare: 3,
+    hidePriority: 3,
     value: match => middleWindow(match)?.returns.hit_rate ?? null,
   },
   {
@@ -134,7 +139,13 @@ const TALLY_COLUMNS: readonly KeyedColumn[] = [
     },
   },
   { key: 'base_top_share', title: 'Any', kind: 'share', value: match => middleWindow(match)?.base.top_share ?? null },
-  { key: 'mean', title: 'Mean', kind: 'return', spare: 2, value: match => middleWindow(match)?.returns.mean ?? null },
+  {
+    key: 'mean',
+    title: 'Mean',
+    kind: 'return',
+    hidePriority: 2,
+    value: row => middleWindow(row)?.returns.mean ?? null,
+  },
 ]
 
 /** The middle window of a ticker's tally; undefined without one. */
@@ -222,12 +233,12 @@ const CHANGE_COLUMNS = [
   ),
 ]
 
-/** The columns of changes. People only see that of timeframes if there are changes of both. */
+/** The columns of changes; that of timeframes only for changes of both. A narrow terminal hides the stability first. */
 function changeColumns(hasBothTimeframes: boolean): Column<ExportedEvent>[] {
   const barsColumn: Column<ExportedEvent> = {
     title: 'Bars',
     kind: 'text',
-    spare: 1,
+    hidePriority: 1,
     value: ({ timeframe }) => timeframe,
   }
   if (!hasBothTimeframes) barsColumn.on = 'pipe'
@@ -236,8 +247,8 @@ function changeColumns(hasBothTimeframes: boolean): Column<ExportedEvent>[] {
     column('ticker'),
     barsColumn,
     column('field'),
-    { title: 'From', kind: 'text', spare: 2, value: ({ prev_band }) => prev_band },
+    { title: 'From', kind: 'text', hidePriority: 2, value: ({ prev_band }) => prev_band },
     column('band'),
-    { title: 'Stability', kind: 'text', spare: 3, value: ({ stability_at_entry: stability }) => stability ?? null },
+    { title: 'Stability', kind: 'text', hidePriority: 3, value: row => row.stability_at_entry ?? null },
   ]
 }

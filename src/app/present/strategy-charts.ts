@@ -74,7 +74,6 @@ export function testsEquityChart({ equity, statistics, holding }: Tests): Chart 
   })
 }
 
-/** The equity of the best combination of a grid. */
 export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
   const values = equity.map(point => point.equity)
   const start = values[0] ?? 1
@@ -242,7 +241,6 @@ export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], i
   return { ...chart, cases: tickerTrades.length === 0 ? null : { name: 'trade', of: tickerTrades.map(tradeCase) } }
 }
 
-/** A trade with its facts. */
 function tradeCase(trade: Trade): Case {
   const { ticker, side, signal_date, band, bars, gross, net, mfe, mae, exit } = trade
   const { entry_date, entry_price, exit_date, exit_price } = trade

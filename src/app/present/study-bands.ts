@@ -20,7 +20,7 @@ export function windowColumn(timeframe: Timeframe): Column<{ window: string }> {
 }
 
 /** Properties of a table with several rows for each window. */
-export const GROUPED_BY_WINDOW = { grouped: true, whole: 'json' } as const
+export const GROUPED_BY_WINDOW = { grouped: true, allColumnsIn: 'json' } as const
 
 type OtherBand = StudyWindow['other_bands'][number]
 
@@ -28,8 +28,8 @@ type OtherBand = StudyWindow['other_bands'][number]
 const EVENT_COUNT_COLUMN: Column<Pick<OtherBand, 'n'>> = { title: 'n', kind: 'count', value: ({ n }) => n }
 const MEAN_COLUMN: Column<Pick<OtherBand, 'mean'>> = { title: 'After', kind: 'return', value: ({ mean }) => mean }
 const MEDIAN_AND_HIT_COLUMNS: readonly Column<Pick<OtherBand, 'median' | 'hit'>>[] = [
-  { title: 'Median', kind: 'return', spare: 1, value: ({ median }) => median },
-  { title: 'Rose', kind: 'share', spare: 0, value: ({ hit }) => hit },
+  { title: 'Median', kind: 'return', hidePriority: 1, value: ({ median }) => median },
+  { title: 'Rose', kind: 'share', hidePriority: 0, value: ({ hit }) => hit },
 ]
 
 /**
@@ -66,6 +66,7 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
 
 /** Returns after the events by sector of the ticker, as figures and a table; null with fewer than two sectors. */
 export function sectorsSection({ windows, timeframe }: EventStudy): Section | null {
+  // by_sector is empty with fewer than two sectors.
   const rows = windows.flatMap(({ window, by_sector }) => by_sector.map(sector => ({ ...sector, window })))
   if (rows.length === 0) return null
   const columns: Column<(typeof rows)[number]>[] = [
@@ -73,7 +74,7 @@ export function sectorsSection({ windows, timeframe }: EventStudy): Section | nu
     { title: 'Sector', kind: 'text', value: ({ sector }) => sector },
     EVENT_COUNT_COLUMN,
     MEAN_COLUMN,
-    { title: 'Any', kind: 'return', spare: 2, value: ({ base }) => base },
+    { title: 'Any', kind: 'return', hidePriority: 2, value: ({ base }) => base },
     ...MEDIAN_AND_HIT_COLUMNS,
   ]
   const title = 'Returns after the events, by sector'
@@ -94,12 +95,15 @@ function sectorEstimates({ window, base, by_sector }: StudyWindow): Estimates {
     note: '',
     names: 'bands',
     baseline: base.mean,
-    estimates: by_sector.map(({ sector, n, mean, median }) => {
-      const shown = n < LEAST_UNITS ? { value: null, median: null } : { value: mean, median }
-      const note = `n ${numberText(n)}`
-      return { label: sector, note, ...shown, reason: 'too few', low: null, high: null, grey: true, tone: undefined }
-    }),
+    estimates: by_sector.map(sector => untestedEstimate(sector.sector, sector)),
   }
+}
+
+/** The estimate of a band or sector that is not tested: grey, without an interval, null with too few events. */
+function untestedEstimate(label: string, { n, mean, median }: Pick<OtherBand, 'n' | 'mean' | 'median'>): Estimate {
+  const figures = n < LEAST_UNITS ? { value: null, median: null } : { value: mean, median }
+  const untested = { low: null, high: null, grey: true, tone: undefined }
+  return { label, note: `n ${numberText(n)}`, ...figures, ...untested, reasonIfNull: 'too few' }
 }
 
 /**
@@ -134,24 +138,10 @@ function bandEstimates(
     if (label === questionLabel) {
       const low = plusBase(interval.low)
       const high = plusBase(interval.high)
-      return {
-        label,
-        note: `n ${numberText(n)}`,
-        value: mean,
-        median,
-        low,
-        high,
-        grey,
-        tone: undefined,
-        reason: 'none',
-      }
+      const reasonIfNull = 'none'
+      return { label, note: `n ${numberText(n)}`, value: mean, median, low, high, grey, tone: undefined, reasonIfNull }
     }
-    const otherBand = other_bands.find(({ band }) => band === label)
-    const events = otherBand?.n ?? 0
-    const hasValue = otherBand !== undefined && events >= LEAST_UNITS
-    const { mean: value, median: otherMedian } = hasValue ? otherBand : { mean: null, median: null }
-    const unknown = { low: null, high: null, grey: true, tone: undefined, reason: 'too few' }
-    return { label, note: `n ${numberText(events)}`, value, median: otherMedian, ...unknown }
+    return untestedEstimate(label, other_bands.find(({ band }) => band === label) ?? { n: 0, mean: null, median: null })
   }
   return {
     id: `bands-${window}`,

@@ -42,7 +42,7 @@ const PAGE_COLUMNS: readonly Column<Pick<OfWindow<'tests'>, 'n' | 'reason'>>[] =
 
 const TEST_COLUMNS: readonly Column<OfWindow<'tests'>>[] = [
   { title: 'Statistic', kind: 'statistic', value: ({ statistic }) => statistic },
-  { title: 'df', kind: 'degrees', spare: 1, value: ({ df }) => df },
+  { title: 'df', kind: 'degrees', hidePriority: 1, value: ({ df }) => df },
   { title: 'p', kind: 'probability', value: ({ p }) => p },
   { title: 'Test', kind: 'text', value: ({ name }) => name },
   ...PAGE_COLUMNS,
@@ -50,14 +50,14 @@ const TEST_COLUMNS: readonly Column<OfWindow<'tests'>>[] = [
 
 const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
   { title: 'Diff 95%', kind: 'return', value: ({ low, high }) => [low, high] },
-  { title: 'Block', kind: 'tenth', spare: 1, value: ({ block }) => block },
+  { title: 'Block', kind: 'oneDecimal', hidePriority: 1, value: ({ block }) => block },
   { title: 'Method', kind: 'text', value: ({ method }) => method },
   ...PAGE_COLUMNS,
 ]
 
 /**
- * Folded sections that compare the events with random entries, with other bands, by sector and by performance band, and
- * the reasons for missing numbers.
+ * Folded sections that compare the events with random entries, with other bands of the field, by sector and by
+ * performance band. The last one has the reasons for missing numbers.
  * @param vocabulary all bands of the field, in their order; undefined if they are not known
  */
 export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
@@ -70,7 +70,7 @@ export function comparisonSections(study: EventStudy, vocabulary: readonly strin
     ]),
     bandsSection(study, vocabulary),
     sectorsSection(study),
-    aftermathSection(windows, timeframe),
+    performanceBandsSection(windows, timeframe),
     missing &&
       section({ id: 'why', folded: true, title: 'Why there is nothing', short: 'Missing', on: 'wide' }, [missing]),
   ])
@@ -79,13 +79,13 @@ export function comparisonSections(study: EventStudy, vocabulary: readonly strin
 const RANDOM_CAPTION = 'Entries at random dates in the same tickers; events whose windows overlap move together'
 
 const RANDOM_COLUMNS: readonly Column<StudyWindow>[] = [
-  { title: 'Draws', kind: 'count', spare: 1, value: ({ random_entry: random }) => random.draws },
+  { title: 'Draws', kind: 'count', hidePriority: 1, value: ({ random_entry: random }) => random.draws },
   { title: 'Mean', kind: 'return', value: ({ random_entry: random }) => random.mean },
   {
     title: '95%',
     kind: 'return',
     hint: 'Where 95% of draws lie that vary as the events do',
-    spare: 0,
+    hidePriority: 0,
     value: ({ random_entry: random }) => [random.low, random.high],
   },
   {
@@ -94,13 +94,16 @@ const RANDOM_COLUMNS: readonly Column<StudyWindow>[] = [
     hint: 'Share of draws that lie as many of their own errors out',
     value: ({ random_entry: random }) => random.p,
   },
-  { title: 'Same years', kind: 'return', spare: 2, value: ({ random_entry: random }) => random.year_matched },
+  { title: 'Same years', kind: 'return', hidePriority: 2, value: ({ random_entry: random }) => random.year_matched },
 ]
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
-/** The performance bands after the events, compared with those after any bar; null if no window has any. */
-function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
+/**
+ * The performance bands after the events, compared with those after any bar; null if no window has any. A narrow
+ * terminal hides G, the statistic of their joint test, then the middle bands.
+ */
+function performanceBandsSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
   const ranked = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
   if (ranked.length === 0) return null
   const stackRows = ranked.flatMap(({ window, aftermath: { counts, base } }) => {
@@ -115,13 +118,13 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
     ...PERFORMANCES.map(
       (name, i): Column<AftermathWindow> => ({
         title: keyInWords(name),
-        sign: SIGNS[i]!,
-        kind: 'lifted',
-        spare: 9 - Math.abs(i - 3),
+        screenTitle: SIGNS[i]!,
+        kind: 'countAndLift',
+        hidePriority: 9 - Math.abs(i - 3),
         value: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
       }),
     ),
-    { title: 'G', kind: 'tenth', spare: 10, value: ({ aftermath }) => aftermath.g },
+    { title: 'G', kind: 'oneDecimal', hidePriority: 10, value: ({ aftermath }) => aftermath.g },
     {
       title: 'p',
       kind: 'probability',
@@ -137,6 +140,6 @@ function aftermathSection(windows: readonly StudyWindow[], timeframe: Timeframe)
       on: 'page',
       stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows },
     },
-    { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { whole: 'json' })] } },
+    { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { allColumnsIn: 'json' })] } },
   ])
 }

@@ -38,8 +38,9 @@ import {
 
 /** Describes a study: returns after its events, compared with those after any bar. @param prices for its price charts */
 export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] = []): Description {
-  const lastBar = lastBarIfEarly(study)
+  const lastBar = lastBarBeforeAsOf(study)
   const hints = study.hints.map((hint): Fact => ['Left out', hint])
+  const each = () => eachOccurrence(study)
   const sections = compact([
     windowsSection(study),
     contextSection(study),
@@ -69,9 +70,7 @@ export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] 
     ]),
     // Without an event, a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
-    long: [
-      { key: 'occurrences', keep: 'last', whole: FULL_LIST_OPTIONS.occurrences, each: () => eachOccurrence(study) },
-    ],
+    long: [{ key: 'occurrences', keep: 'last', fullListOption: FULL_LIST_OPTIONS.occurrences, each }],
   }
 }
 
@@ -85,8 +84,8 @@ function headingOf(study: EventStudy): string[] {
     independentText(study),
     ...rangeTexts(study),
   ]
-  const lastBar = lastBarIfEarly(study)
-  // Such a study has an as-of day, which is the last phrase.
+  const lastBar = lastBarBeforeAsOf(study)
+  // The last bar is only set if there is an as-of day, which is then the last phrase.
   if (lastBar !== null) phrases.push(`${phrases.pop()}, last bar ${lastBar}`)
   return phrases
 }
@@ -102,7 +101,7 @@ function testsCountText({ trials: { run, ledger } }: EventStudy): string {
 }
 
 /** The date of the last bar if it is before the as-of day, otherwise null. */
-function lastBarIfEarly({ last_bar, as_of }: EventStudy): string | null {
+function lastBarBeforeAsOf({ last_bar, as_of }: EventStudy): string | null {
   return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
@@ -127,20 +126,20 @@ function estimatesOf(study: EventStudy): Estimates {
       const { n, n_independent, diff: value, intervals, grey, verdict, reasons } = window
       const { low = null, high = null } = intervals[0] ?? {}
       const note = `${numberText(n_independent)} independent of ${numberText(n)}`
-      const reason = reasons.diff ?? 'no value'
-      return { label: window.window, note, value, low, high, grey, tone: verdictTone(verdict), reason }
+      const reasonIfNull = reasons.diff ?? 'no value'
+      return { label: window.window, note, value, low, high, grey, tone: verdictTone(verdict), reasonIfNull }
     }),
   }
 }
 
 const RETURN_COLUMNS: readonly Column<StudyWindow>[] = [
   { title: 'n', kind: 'count', value: ({ n }) => n },
-  { title: 'Indep', kind: 'count', spare: 0, value: ({ n_independent }) => n_independent },
+  { title: 'Indep', kind: 'count', hidePriority: 0, value: ({ n_independent }) => n_independent },
   { title: 'After', kind: 'return', value: ({ mean }) => mean },
   {
     title: 'Any',
     kind: 'return',
-    spare: 2,
+    hidePriority: 2,
     hint: 'Mean after any bar of the same tickers and dates',
     value: ({ base }) => base.mean,
   },
@@ -148,7 +147,7 @@ const RETURN_COLUMNS: readonly Column<StudyWindow>[] = [
   {
     title: '95%',
     kind: 'return',
-    spare: 2,
+    hidePriority: 2,
     hint: 'Of the difference: the first interval listed below',
     value: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
   },
@@ -158,14 +157,14 @@ const RETURN_COLUMNS: readonly Column<StudyWindow>[] = [
     hint: 'Newey-West t of the difference, effective clusters, two-sided',
     value: ({ tests }) => tests[0]?.p ?? null,
   },
-  { title: 'Rose', kind: 'share', spare: 3, value: ({ hit }) => hit.share },
-  { title: 'Any', kind: 'share', spare: 4, hint: TERMS['Any rose'], value: ({ base }) => base.hit },
-  { title: 'Median', kind: 'return', on: 'wide', spare: 5, value: ({ median }) => median },
+  { title: 'Rose', kind: 'share', hidePriority: 3, value: ({ hit }) => hit.share },
+  { title: 'Any', kind: 'share', hidePriority: 4, hint: TERMS['Any rose'], value: ({ base }) => base.hit },
+  { title: 'Median', kind: 'return', on: 'wide', hidePriority: 5, value: ({ median }) => median },
   {
     title: 'Left out',
     kind: 'count',
     on: 'wide',
-    spare: 6,
+    hidePriority: 6,
     value: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
   },
 ]
@@ -305,19 +304,19 @@ function distributionSections({ windows, timeframe }: EventStudy): Section[] {
 }
 
 const DISTRIBUTION_COLUMNS: readonly Column<StudyWindow>[] = [
-  { title: 'Worst', kind: 'return', spare: 3, value: ({ worst }) => worst },
-  { title: 'p10', kind: 'return', spare: 5, value: ({ p10 }) => p10 },
-  { title: 'p25', kind: 'return', spare: 0, value: ({ p25 }) => p25 },
-  { title: 'p75', kind: 'return', spare: 1, value: ({ p75 }) => p75 },
-  { title: 'p90', kind: 'return', spare: 6, value: ({ p90 }) => p90 },
-  { title: 'Best', kind: 'return', spare: 4, value: ({ best }) => best },
-  { title: 'SD', kind: 'return', spare: 9, value: ({ deviation }) => deviation },
-  { title: 'MFE', kind: 'return', spare: 7, value: ({ mfe }) => mfe },
-  { title: 'MAE', kind: 'return', spare: 8, value: ({ mae }) => mae },
+  { title: 'Worst', kind: 'return', hidePriority: 3, value: ({ worst }) => worst },
+  { title: 'p10', kind: 'return', hidePriority: 5, value: ({ p10 }) => p10 },
+  { title: 'p25', kind: 'return', hidePriority: 0, value: ({ p25 }) => p25 },
+  { title: 'p75', kind: 'return', hidePriority: 1, value: ({ p75 }) => p75 },
+  { title: 'p90', kind: 'return', hidePriority: 6, value: ({ p90 }) => p90 },
+  { title: 'Best', kind: 'return', hidePriority: 4, value: ({ best }) => best },
+  { title: 'SD', kind: 'return', hidePriority: 9, value: ({ deviation }) => deviation },
+  { title: 'MFE', kind: 'return', hidePriority: 7, value: ({ mfe }) => mfe },
+  { title: 'MAE', kind: 'return', hidePriority: 8, value: ({ mae }) => mae },
   { title: 'Rose', kind: 'share', value: ({ hit }) => hit.share },
-  { title: 'Rose 95%', kind: 'share', spare: 12, value: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
-  { title: 'Any rose', kind: 'share', spare: 11, value: ({ base }) => base.hit },
-  { title: 'Lift', kind: 'ratio', spare: 10, value: ({ lift }) => lift },
+  { title: 'Rose 95%', kind: 'share', hidePriority: 12, value: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
+  { title: 'Any rose', kind: 'share', hidePriority: 11, value: ({ base }) => base.hit },
+  { title: 'Lift', kind: 'ratio', hidePriority: 10, value: ({ lift }) => lift },
   { title: 'Any n', kind: 'count', on: 'page', value: ({ base }) => base.n },
   { title: 'Any SD', kind: 'return', on: 'page', value: ({ base }) => base.deviation },
 ]

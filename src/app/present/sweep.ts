@@ -63,7 +63,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
     ],
     // Without an event there is no combination to show.
     sections: hasNoEvent ? sections.map(section => ({ ...section, on: 'page' })) : sections,
-    long: [{ key: 'cells', keep: 'first', whole: FULL_LIST_OPTIONS.cells }],
+    long: [{ key: 'cells', keep: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
   }
 }
 
@@ -126,7 +126,7 @@ function cellsSection(sweep: Sweep, limit: number): Section {
   ])
 }
 
-/** The combinations with the smallest q, as a figure of their effects with intervals. */
+/** The combinations with the smallest q, as a figure of their effects with intervals. The cells come in order of q. */
 function leadingSection({ cells }: Sweep): Section {
   const bestCells = cells.filter(({ q }) => q !== null).slice(0, 15)
   const estimates: Estimates = {
@@ -135,9 +135,10 @@ function leadingSection({ cells }: Sweep): Section {
     note: 'with its 95% interval, which is not corrected for the number of tests, as q is; n: events',
     names: 'long',
     estimates: bestCells.map(cell => {
-      const { n, q, diff: value, low, high, grey, verdict, reason } = cell
+      const { n, q, diff: value, low, high, grey } = cell
       const note = `n ${numberText(n)}, q ${probability(q)}`
-      return { label: cellText(cell), note, value, low, high, grey, tone: verdictTone(verdict), reason: reason ?? '' }
+      const tone = verdictTone(cell.verdict)
+      return { label: cellText(cell), note, value, low, high, grey, tone, reasonIfNull: cell.reason ?? '' }
     }),
   }
   return section({ id: 'leading', title: 'The combinations with the smallest q', short: 'Leading', on: 'page' }, [
@@ -187,7 +188,10 @@ function bestSection({ best }: Sweep): Section {
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
-/** The combinations chosen on some dates, and their results on others; null without a validation. */
+/**
+ * The combinations chosen on some dates, and their results on others; null without a validation. Only a combinatorial
+ * validation has paths: a path joins tests that cover all dates.
+ */
 function validationSection({ validation }: Sweep): Section | null {
   if (validation === null) return null
   const { kind, folds, test, paths } = validation
@@ -198,7 +202,7 @@ function validationSection({ validation }: Sweep): Section | null {
   const notes = [`Chosen: ${shownNames.join('; ')}. On the days that were not used for the choice: ${testText}.`]
   if (paths !== null) notes.push(`Mean of each path: ${paths.map(returnText).join(', ')}.`)
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], short: 'Validation' }, [
-    tablePart('Folds', FOLD_COLUMNS, folds, { whole: 'json' }),
+    tablePart('Folds', FOLD_COLUMNS, folds, { allColumnsIn: 'json' }),
     { notes },
   ])
 }
@@ -219,9 +223,9 @@ const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', value: ({ name }) => name },
   { title: 'Chosen on', kind: 'text', on: 'page', value: ({ train }) => datesText(train) },
   { title: 'Events', kind: 'count', on: 'page', value: ({ train }) => totalEvents(train) },
-  { title: 'Tested on', kind: 'text', spare: 1, value: ({ test }) => spanText(test) },
+  { title: 'Tested on', kind: 'text', hidePriority: 1, value: ({ test }) => spanText(test) },
   { title: 'Events', kind: 'count', on: 'page', value: ({ test }) => totalEvents(test) },
-  { title: 'Purged', kind: 'count', spare: 2, value: ({ purged }) => purged },
+  { title: 'Purged', kind: 'count', hidePriority: 2, value: ({ purged }) => purged },
   { title: 'Chosen', kind: 'count', value: ({ chosen }) => chosen.length },
   { title: 'Train mean', kind: 'return', value: fold => fold.train_mean },
   { title: 'Test mean', kind: 'return', value: fold => fold.test_mean },

@@ -100,7 +100,7 @@ export function describeTallyPage(tally: Tally): Description {
         section({ id: 'windows', title: 'Over the other windows', short: 'Windows' }, pictures.slice(1)),
       readingSection('tally'),
     ]),
-    long: [{ key: 'groups', keep: 'first', whole: '--json' }],
+    long: [{ key: 'groups', keep: 'first', fullListOption: '--json' }],
   }
 }
 
@@ -159,7 +159,10 @@ function groupWindows({ groups }: Tally): GroupWindow[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }
 
-/** The tables of a tally: counts of each performance band, and returns, except for a server, which has none. */
+/**
+ * The tables of a tally: counts of each performance band, and returns. A server's tally has a theoretical base and no
+ * returns.
+ */
 function tableParts(tally: Tally): { table: Table }[] {
   const { by } = tally
   const rows = groupWindows(tally)
@@ -203,25 +206,25 @@ function tallyHeading(tally: Tally): string[] {
 
 const COUNT_COLUMNS: readonly Column<GroupWindow>[] = [
   column('n', 'count'),
-  { title: 'Indep', kind: 'count', spare: 4, value: ({ n_independent }) => n_independent },
+  { title: 'Indep', kind: 'count', hidePriority: 4, value: ({ n_independent }) => n_independent },
   { title: 'Open', kind: 'count', on: 'wide', value: ({ pending }) => pending },
   { title: 'No history', kind: 'count', on: 'wide', value: ({ no_history }) => no_history },
   ...PERFORMANCES.map((name, i): Column<GroupWindow> => {
     const value = ({ counts }: GroupWindow): Content => counts[name] || '.'
-    return { title: name, sign: SIGNS[i]!, kind: 'count', spare: 10 - Math.abs(i - 3), value }
+    return { title: name, screenTitle: SIGNS[i]!, kind: 'count', hidePriority: 10 - Math.abs(i - 3), value }
   }),
 ]
 
 /** The share of rising prices, if prices are known. */
 const ROSE_COLUMNS: readonly Column<GroupWindow>[] = [
-  { title: 'Rose', kind: 'share', spare: 0, value: ({ returns }) => returns.hit_rate },
-  { title: 'Any', kind: 'share', spare: 2, value: ({ base }) => base.returns.hit_rate },
+  { title: 'Rose', kind: 'share', hidePriority: 0, value: ({ returns }) => returns.hit_rate },
+  { title: 'Any', kind: 'share', hidePriority: 2, value: ({ base }) => base.returns.hit_rate },
 ]
 
 const TOP_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Top 40%', kind: 'share', value: ({ top_share }) => top_share, tone: topTone },
-  { title: '95%', kind: 'share', spare: 1, value: ({ top_low, top_high }) => [top_low, top_high] },
-  { title: 'Any', kind: 'share', spare: 0, value: ({ base }) => base.top_share },
+  { title: '95%', kind: 'share', hidePriority: 1, value: ({ top_low, top_high }) => [top_low, top_high] },
+  { title: 'Any', kind: 'share', hidePriority: 0, value: ({ base }) => base.top_share },
 ]
 
 /** The tone of the share among the best 40%: good or bad if the share after any bar is outside its 95% interval. */
@@ -241,17 +244,17 @@ const RETURN_COLUMNS: readonly Column<GroupWindow>[] = [
   ...figureColumns('Any ', ({ base }) => base.returns, [2, 5, 9, 8]),
 ]
 
-/** Columns of mean, median, p10 and p90. @param spares the `spare` of each column; undefined for one that stays */
+/** Columns of mean, median, p10 and p90. @param hidePriorities of each column; undefined for one that always shows */
 function figureColumns(
   prefix: string,
   figuresOf: (row: GroupWindow) => ReturnFigures,
-  spares: readonly (number | undefined)[],
+  hidePriorities: readonly (number | undefined)[],
 ): Column<GroupWindow>[] {
   const names = ['mean', 'median', 'p10', 'p90'] as const
   return names.map((name, i) => {
     const column: Column<GroupWindow> = { title: prefix + name, kind: 'return', value: row => figuresOf(row)[name] }
-    const spare = spares[i]
-    return spare === undefined ? column : { ...column, spare }
+    const hidePriority = hidePriorities[i]
+    return hidePriority === undefined ? column : { ...column, hidePriority }
   })
 }
 
@@ -293,12 +296,12 @@ const BAND_COUNT_COLUMNS: readonly Column<BandCount>[] = [
   column('band'),
   { title: 'Share', kind: 'share', value: ({ share }) => share },
   { title: '', kind: 'text', value: ({ share }) => '#'.repeat(Math.round((share ?? 0) * BAR_CHARACTERS)) || null },
-  column('bars', 'count', { spare: 2 }),
-  column('events', 'count', { spare: 1 }),
+  column('bars', 'count', { hidePriority: 2 }),
+  column('events', 'count', { hidePriority: 1 }),
   // The tickers with the smallest, the middle and the greatest share.
-  { title: 'Least', kind: 'share', spare: 4, value: ({ by_ticker }) => by_ticker.least },
-  { title: 'Median', kind: 'share', spare: 3, value: ({ by_ticker }) => by_ticker.median },
-  { title: 'Most', kind: 'share', spare: 4, value: ({ by_ticker }) => by_ticker.most },
+  { title: 'Least', kind: 'share', hidePriority: 4, value: ({ by_ticker }) => by_ticker.least },
+  { title: 'Median', kind: 'share', hidePriority: 3, value: ({ by_ticker }) => by_ticker.median },
+  { title: 'Most', kind: 'share', hidePriority: 4, value: ({ by_ticker }) => by_ticker.most },
 ]
 
 /** The length of the bar of # that draws a share of 100%. */

@@ -81,7 +81,10 @@ function becomesText(
   return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
 }
 
-/** The assumptions of a backtest as sentences: fills, costs, exits, positions, cash and benchmarks. */
+/**
+ * The assumptions of a backtest as sentences: fills, costs, exits, positions, cash and benchmarks. If a validation
+ * chose among candidates, the exits are those of the first one.
+ */
 export function assumedText(backtest: Backtest): string {
   const { side, fill, exit, costs, portfolio, rank, overlap } = backtest.strategy
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percent(portfolio.cash_rate, '')} a year.`
@@ -177,16 +180,19 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Signal', kind: 'date', value: ({ date }) => date },
   { title: 'Ticker', kind: 'text', value: ({ ticker }) => ticker },
   ...rankColumn<Outcome>(ranking),
-  { title: 'In', kind: 'date', spare: 1, value: ({ trade }) => trade?.entry_date ?? '' },
-  { title: 'In at', kind: 'price', spare: 2, value: ({ trade }) => trade?.entry_price ?? '' },
-  { title: 'Out', kind: 'date', spare: 0, value: ({ trade }) => trade?.exit_date ?? '' },
-  { title: 'Out at', kind: 'price', spare: 3, value: ({ trade }) => trade?.exit_price ?? '' },
-  { title: 'Bars', kind: 'count', spare: 4, value: ({ trade }) => trade?.bars ?? '' },
+  { title: 'In', kind: 'date', hidePriority: 1, value: ({ trade }) => trade?.entry_date ?? '' },
+  { title: 'In at', kind: 'price', hidePriority: 2, value: ({ trade }) => trade?.entry_price ?? '' },
+  { title: 'Out', kind: 'date', hidePriority: 0, value: ({ trade }) => trade?.exit_date ?? '' },
+  { title: 'Out at', kind: 'price', hidePriority: 3, value: ({ trade }) => trade?.exit_price ?? '' },
+  { title: 'Bars', kind: 'count', hidePriority: 4, value: ({ trade }) => trade?.bars ?? '' },
   { title: 'Net', kind: 'return', value: ({ trade }) => trade?.net ?? '' },
   { title: 'Why', kind: 'text', value: ({ why }) => why },
 ]
 
-/** The outcomes of the signals: a count of each, and in a fold every signal of the chosen ticker and date (default all). */
+/**
+ * The outcomes of the signals: a count of each, and in a fold every signal of the chosen ticker and date (default all).
+ * A terminal shows them with --explain.
+ */
 export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
   const { trades, skipped, ranking } = backtest
   const outcomes = [
@@ -198,7 +204,7 @@ export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoic
   const notes = [signalsSentence(backtest)]
   if (rows.length === 0 && outcomes.length > 0) notes.push(noSignalText(outcomesOfTicker, { ticker, date }))
   const title = 'Outcome of each signal'
-  const signalsTable = tablePart(title, signalColumns(ranking), rows, { whole: 'json' })
+  const signalsTable = tablePart(title, signalColumns(ranking), rows, { allColumnsIn: 'json' })
   return section({ id: 'signals', folded: true, title, short: 'Signals', on: 'explain' }, [
     { on: 'page', table: outcomeCountsTable(backtest) },
     { on: 'terminal', notes },

@@ -62,7 +62,7 @@ function bandColumn(bands: readonly string[]): Column<{ band: string }> {
 function letterColumn<Row>(title: string, bands: readonly string[], bandOf: (row: Row) => string): Column<Row> {
   return {
     title,
-    sign: `  ${title.toUpperCase()}`,
+    screenTitle: `  ${title.toUpperCase()}`,
     kind: 'lettered',
     value: row => [letterAt(bands.indexOf(bandOf(row))), bandOf(row)],
   }
@@ -74,8 +74,8 @@ function letterAt(index: number): string {
 }
 
 /**
- * A column of shares for each band. A screen heads it with the band's letter, because the names of seven bands side by
- * side are too wide.
+ * A column of shares for each band, `.` for 0. A screen heads it with the band's letter, because the names of seven
+ * bands are too wide. A narrow one hides the last bands first.
  */
 function shareColumns<Row>(
   bands: readonly string[],
@@ -83,10 +83,10 @@ function shareColumns<Row>(
 ): Column<Row>[] {
   return bands.map((band, i) => ({
     title: band,
-    verbatim: true,
-    sign: letterAt(i),
+    verbatimTitle: true,
+    screenTitle: letterAt(i),
     kind: 'share',
-    spare: i,
+    hidePriority: i,
     value: row => dotForZero(shareOf(row, band)),
   }))
 }
@@ -105,8 +105,8 @@ function matrixColumns(bands: readonly string[]): Column<TransitionRow>[] {
 }
 
 /**
- * A table of the periods in each band, some bars after their start. It has the share that is still in the band, and the
- * share that left it for each other band. @param window number of bars after the start
+ * A table of the periods in each band, some bars after their start: the share that is still in the band, and the share
+ * that left it for each other band. Later is the share that is too recent to know. @param window bars after the start
  */
 function leavingTable({ bands, incidence }: Transitions, window: number): Table {
   const columns: Column<Leaving>[] = [
@@ -116,22 +116,22 @@ function leavingTable({ bands, incidence }: Transitions, window: number): Table 
   ]
   const rows = incidence.filter(({ bars }) => bars === window)
   if (rows.some(({ unknown }) => (unknown ?? 0) > 0))
-    columns.push({ title: 'Later', kind: 'share', spare: bands.length, value: ({ unknown }) => dotForZero(unknown) })
+    columns.push({ title: 'Later', kind: 'share', hidePriority: bands.length, value: row => dotForZero(row.unknown) })
   return tableOf(`Where stays have gone by bar ${window}`, columns, rows)
 }
 
 const DWELL_COLUMNS: readonly Column<Dwell>[] = [
-  column('stays', 'count', { spare: 1 }),
-  { title: 'Ended', kind: 'count', spare: 6, value: ({ completed }) => completed },
-  { title: 'Active', kind: 'count', spare: 7, value: ({ censored }) => censored },
-  column('median', 'bars', { spare: 0 }),
-  { title: '95%', kind: 'bars', spare: 3, value: medianRange },
-  column('p90', 'bars', { spare: 2 }),
-  column('mean', 'bars', { spare: 5 }),
+  column('stays', 'count', { hidePriority: 1 }),
+  { title: 'Ended', kind: 'count', hidePriority: 6, value: ({ completed }) => completed },
+  { title: 'Active', kind: 'count', hidePriority: 7, value: ({ censored }) => censored },
+  column('median', 'bars', { hidePriority: 0 }),
+  { title: '95%', kind: 'bars', hidePriority: 3, value: medianRange },
+  column('p90', 'bars', { hidePriority: 2 }),
+  column('mean', 'bars', { hidePriority: 5 }),
   {
     title: 'Longest',
     kind: 'bars',
-    spare: 4,
+    hidePriority: 4,
     value: dwell => barsText(dwell.longest) + (dwell.longest_is_active ? '+' : ''),
   },
 ]
@@ -144,7 +144,7 @@ function medianRange({ median_low: low, median_high: high }: Dwell): string {
 
 /**
  * Two paragraphs that ask whether the band of the context matters: two tests for each band, and the median durations by
- * context. Empty without a context.
+ * context. LEAST is the smallest expected count of a test. Empty without a context.
  */
 function contextParagraphs({ bands, context, by_context }: Transitions): Paragraph[] {
   if (context === null || by_context === null) return []
@@ -156,7 +156,7 @@ function contextParagraphs({ bands, context, by_context }: Transitions): Paragra
   const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
   const columns = groups.map(({ context: contextBand }, g): Column<(typeof medians)[number]> => {
     const title = contextBand ?? '(none)'
-    return { title, verbatim: true, kind: 'bars', spare: g, value: ({ dwell }) => medianText(dwell[g]!) }
+    return { title, verbatimTitle: true, kind: 'bars', hidePriority: g, value: ({ dwell }) => medianText(dwell[g]!) }
   })
   const testsTitle = `Does ${contextName} matter?`
   const mediansTitle = `Median bars, and stays, by ${contextName}`
@@ -182,12 +182,12 @@ interface BandTests {
 }
 
 const TEST_COLUMNS: readonly Column<BandTests>[] = [
-  { title: 'Next chi2', kind: 'tenth', spare: 1, value: ({ next }) => next.chi2 },
-  { title: 'df', kind: 'degrees', spare: 3, value: ({ next }) => next.df },
+  { title: 'Next chi2', kind: 'oneDecimal', hidePriority: 1, value: ({ next }) => next.chi2 },
+  { title: 'df', kind: 'degrees', hidePriority: 3, value: ({ next }) => next.df },
   { title: 'p', kind: 'probability', value: ({ next }) => next.p },
-  { title: 'Least', kind: 'tenth', spare: 2, value: ({ next }) => next.least_expected },
-  { title: 'Length chi2', kind: 'tenth', spare: 1, value: ({ length }) => length.chi2 },
-  { title: 'df', kind: 'degrees', spare: 3, value: ({ length }) => length.df },
+  { title: 'Least', kind: 'oneDecimal', hidePriority: 2, value: ({ next }) => next.least_expected },
+  { title: 'Length chi2', kind: 'oneDecimal', hidePriority: 1, value: ({ length }) => length.chi2 },
+  { title: 'df', kind: 'degrees', hidePriority: 3, value: ({ length }) => length.df },
   { title: 'p', kind: 'probability', value: ({ length }) => length.p },
 ]
 

@@ -16,7 +16,7 @@ import {
   xExtent,
   yExtent,
 } from './scale.js'
-import { decimal, percentText, signedPercent, signedPercentRange, TONE_CLASSES, UNKNOWN_SIGN } from './table.js'
+import { decimal, percentText, signedPercent, signedPercentRange, TONE_CLASSES } from './table.js'
 
 /** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
@@ -180,7 +180,7 @@ function namesAtEnds(chart: Chart, { x, y, bottomEdge }: Scales): Html {
     return [{ label, tone, width, lineY: y.place(height), nameY: y.place(height) }]
   })
   names.sort((a, b) => a.lineY - b.lineY)
-  // Each pass moves both names of a pair that overlaps; as many passes as names are enough to be read.
+  // Each pass moves both names of a pair that overlaps. Two passes for each name make them legible, if not perfect.
   for (let pass = 0; pass < names.length * 2; pass++) {
     names.forEach((name, i) => {
       const above = names[i - 1]
@@ -359,8 +359,8 @@ ${estimates.map(estimate => estimateRow(estimate, { steps, x, baseline, isShort:
 }
 
 /** The text of an estimate with its interval, or why it is not known. @param isShort leaves the interval out */
-function estimateText({ value, low, high, reason }: Estimate, isShort: boolean): string {
-  if (value === null) return reason
+function estimateText({ value, low, high, reasonIfNull }: Estimate, isShort: boolean): string {
+  if (value === null) return reasonIfNull
   const interval = low === null || isShort ? '' : ` [${signedPercentRange(low, high)}]`
   return `${signedPercent(value)}${interval}`
 }
@@ -473,12 +473,8 @@ ${years.map(year => yearRow(year, returnsOf(year), deepestSize))}</tbody></table
 function yearRow(year: number, returns: readonly (number | null | undefined)[], deepestSize: number): Html {
   const growth = returns.reduce<number>((product, value) => product * (1 + (value ?? 0)), 1)
   const yearReturn = returns.includes(null) ? null : growth - 1
-  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, deepestSize)}">${monthText(value)}</td>`)}<td class="num strong">${signedPercent(yearReturn, 1)}</td></tr>
+  return html`<tr><th scope="row">${year}</th>${returns.map(value => html`<td class="num ${heatClass(value ?? 0, deepestSize)}">${decimal(value == null ? null : value * 100, 1)}</td>`)}<td class="num strong">${signedPercent(yearReturn, 1)}</td></tr>
 `
-}
-
-function monthText(value: number | null | undefined): string {
-  return value == null ? UNKNOWN_SIGN : decimal(value * 100, 1)
 }
 
 /** The class that colours a month by its return. @param deepestSize size of a return with the deepest colour */

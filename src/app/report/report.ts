@@ -33,7 +33,7 @@ export function reportPage(description: Description, about: ReportAbout): string
   const { document, omitted } = shortenDocument(description)
   const unfolded = shownSections.filter(({ folded }) => !folded)
   const folded = shownSections.filter(({ folded }) => folded)
-  const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(foldedSectionHtml)}</div>`
+  const content = html`${openingHtml(description)}${unfolded.map(sectionHtml)}<div id="details">${folded.map(fold => foldedHtml(fold.id, fold.title, contentHtml(fold)))}</div>`
   const links = unfolded.map(({ id, title, short = title }) => ({ id, name: short }))
   if (folded.length > 0) links.push({ id: 'details', name: 'Details' })
   links.push({ id: 'about', name: 'Origin' })
@@ -109,10 +109,6 @@ ${contentHtml(content)}
 `
 }
 
-function foldedSectionHtml({ id, ...content }: Section): Html {
-  return foldedHtml(id, content.title, contentHtml(content))
-}
-
 function contentHtml({ title, phrases = [], parts }: Pick<Section, 'title' | 'phrases' | 'parts'>): Html {
   return html`${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
 ${partsHtml(parts, title)}`
@@ -183,24 +179,23 @@ const MOST_NAMED_WARNINGS = 3
  */
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
-  const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))
-  for (const [name, [word, meaning]] of Object.entries(GLOSSARY))
-    if (!terms.has(name) && word.test(text)) terms.set(name, meaning)
+  const terms = new Map(headingsWithHint(parts).map(({ title, hint }) => [title, hint]))
+  for (const [name, [pattern, meaning]] of Object.entries(GLOSSARY))
+    if (!terms.has(name) && pattern.test(text)) terms.set(name, meaning)
   if (terms.size === 0) return null
   return html`<dl>${[...terms].map(([name, meaning]) => html`<div><dt>${name}</dt><dd>${meaning}</dd></div>`)}</dl>`
 }
 
 /** The headings with a hint of the tables that a page shows, folded ones included. */
-function headingsOf(parts: readonly Part[]): Heading[] {
+function headingsWithHint(parts: readonly Part[]): Heading[] {
   return parts
     .filter(({ on }) => isShownOnPage(on))
     .flatMap(part => {
-      if ('fold' in part) return headingsOf(part.fold.parts)
+      if ('fold' in part) return headingsWithHint(part.fold.parts)
       return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShownOnPage(on)) : []
     })
 }
 
-/** The origin of the data, as every report states it. */
 function originFacts({ command, as_of, inputs, adjustment, source, tier, version }: ReportAbout): Fact[] {
   return compact<Fact>([
     ['Command line', command],
@@ -223,7 +218,7 @@ const MAX_DOCUMENT_LENGTH = 800_000
 function shortenDocument({ document, long }: Description): { document: unknown; omitted: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
   const omitted: string[] = []
-  for (const { key, keep, whole: fullListOption } of long) {
+  for (const { key, keep, fullListOption } of long) {
     const list = result[key] as unknown[]
     const excess = JSON.stringify(result).length - MAX_DOCUMENT_LENGTH
     if (excess <= 0) break

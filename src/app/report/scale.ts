@@ -160,7 +160,7 @@ function decimalsFor(step: number, ...limits: number[]): number {
   return limits.filter(limit => step < limit).length
 }
 
-/** The label of an axis value. @param step the distance from one label to the next */
+/** The label of an axis value, with more decimals for a small `step`: the distance from one label to the next. */
 export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
   if (unit === 'date') return dateText(at)
   if (unit === 'year') return String(at)

@@ -39,7 +39,7 @@ export function table(data: Table, sectionTitle = ''): Html {
 <thead><tr>${columnIndexes.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
 ${tableRows(data, shownRows)}</tbody></table></div>
-${rows.length > shownRows.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shownRows.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
+${rows.length > shownRows.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shownRows.length)} of ${count(rows.length)} rows; ${sorted?.fullListOption ?? '--json'} has all.</p>`}
 </div>
 `
 }
@@ -50,7 +50,7 @@ function pageColumns({ columns }: Table): number[] {
 }
 
 /** The head of a column. Its title begins with a capital letter, unless it is a name of the data. */
-function heading({ title, hint, kind, verbatim }: Heading): Html {
+function heading({ title, hint, kind, verbatimTitle: verbatim }: Heading): Html {
   if (title === '') return html`<td></td>`
   const text = verbatim === true ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
   return html`<th scope="col"${isNumeric(kind) && html` class="num"`}>${hint === undefined ? text : html`<abbr title="${hint}">${text}</abbr>`}</th>`
@@ -166,12 +166,12 @@ const NUMBER_TEXTS: Readonly<Record<Kind, (value: number) => string>> = {
   share: percentText,
   probability,
   ratio: decimal,
-  tenth: value => decimal(value, 1),
+  oneDecimal: value => decimal(value, 1),
   degrees: count,
   statistic: value => decimal(value, 3),
   price,
   money: value => decimal(value, value > -100 && value < 100 ? 4 : 0),
-  lifted: count,
+  countAndLift: count,
   bars: count,
   performance: String,
   lettered: String,
@@ -179,7 +179,7 @@ const NUMBER_TEXTS: Readonly<Record<Kind, (value: number) => string>> = {
 
 /** A pair of values: a range `-0.40 to +2.90%` or `27–65%`, or a count and its lift, `12 ×1.40`. */
 function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string | Html {
-  if (kind === 'lifted')
+  if (kind === 'countAndLift')
     return html`${valueText(kind, first)} <span class="quiet">×${valueText('ratio', second)}</span>`
   if (first === null || second === null) return UNKNOWN_SIGN
   if (kind === 'share') return `${percentText(Number(first), 0).slice(0, -1)}–${percentText(Number(second), 0)}`

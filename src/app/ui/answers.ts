@@ -57,7 +57,6 @@ export class Answers {
     return findListsAction(action)?.(this.#opening, params as Written) ?? null
   }
 
-  /** Whether a question has a report page. */
   hasReport(name: string): boolean {
     return findQuestion(name)?.thread === 'returns'
   }

@@ -20,7 +20,6 @@ export interface FormField {
   takes: string
   /** The words that it takes; empty if it takes any text. */
   words: readonly string[]
-  isRequired: boolean
 }
 
 /** The table of a form, and the fields that are shown first, in their order. */
@@ -67,7 +66,6 @@ const FORMS: Readonly<Record<string, FormTable>> = {
   },
 }
 
-/** The forms of the page, in the order of its menu. */
 export function forms(): Form[] {
   return Object.entries(FORMS).map(([name, { title, about, table, first }]) => {
     const others = Object.keys(table).filter(param => !first.includes(param))
@@ -78,15 +76,9 @@ export function forms(): Form[] {
 /** The fields for some parameters of a table, from the options that the command line has for them. */
 function fieldsOf(table: Table, names: readonly string[]): FormField[] {
   return optionsOf(table, names).map(([flags, help, , , words = []], i) => {
-    const name = names[i]!
-    // A condition replaces the field.
-    const isRequired = table[name]!.required === true && table.when === undefined
+    // `--after <DATE>` takes DATE.
+    const takes = /<(.+)>/.exec(flags)?.[1] ?? ''
     // Options of the command line are fields here.
-    return { name, help: help.replace(/--(\w+)/g, '$1'), takes: placeholderOf(flags), words, isRequired }
+    return { name: names[i]!, help: help.replace(/--(\w+)/g, '$1'), takes, words }
   })
-}
-
-/** `--after <DATE>` → `DATE` */
-function placeholderOf(flags: string): string {
-  return /<(.+)>/.exec(flags)?.[1] ?? ''
 }

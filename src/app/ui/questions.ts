@@ -71,12 +71,9 @@ async function answerAsReport(bands: BandsClient, name: string, params: object):
   const { tickers, ...others } = params as { tickers?: readonly string[] }
   const words = [name]
   if (tickers !== undefined) words.push(tickers.length > MOST_NAMED ? `${tickers.length} tickers` : tickers.join(' '))
-  for (const [param, value] of Object.entries(others)) words.push(`${param} ${textOf(value)}`)
+  for (const [param, value] of Object.entries(others))
+    words.push(`${param} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
   return bands.report(result, { command: `on the page: ${words.join(', ')}` })
 }
 
 const MOST_NAMED = 10
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}

@@ -92,7 +92,6 @@ class BrowserSession {
     return site === 'same-origin' && (origin === undefined || origin === `http://${host}`)
   }
 
-  /** Whether a request has the cookie of this session. */
   hasSessionCookie({ cookie = '' }: IncomingMessage['headers']): boolean {
     const start = `${this.#cookieName}=`
     const sessionCookie = cookie.split(/; */).find(part => part.startsWith(start))

@@ -107,9 +107,9 @@ const list: Command = {
       column('keys', 'count'),
       column('day_used', 'count', { title: 'today' }),
       column('day_limit', 'count', { title: 'of' }),
-      column('hour_used', 'count', { title: 'this hour', spare: 1 }),
-      column('hour_limit', 'count', { title: 'of', spare: 1 }),
-      { title: 'created', kind: 'date', spare: 2, value: row => row.created.slice(0, 10) },
+      column('hour_used', 'count', { title: 'this hour', hidePriority: 1 }),
+      column('hour_limit', 'count', { title: 'of', hidePriority: 1 }),
+      { title: 'created', kind: 'date', hidePriority: 2, value: row => row.created.slice(0, 10) },
     ]
     const columns = ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used']
     await context.show(describeList({ schema: 'bands.accounts/1', accounts: rows }, rows, tableColumns, { columns }))

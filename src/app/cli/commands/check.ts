@@ -91,12 +91,17 @@ function describeLookahead(result: CheckLookahead): Described {
 }
 
 const FIELD_COLUMNS: readonly Column<CheckLookahead['fields'][number]>[] = [
-  ...[column('field'), column('series', 'count', { spare: 1 }), column('bars', 'count'), column('events', 'count')],
+  ...[
+    column('field'),
+    column('series', 'count', { hidePriority: 1 }),
+    column('bars', 'count'),
+    column('events', 'count'),
+  ],
   { ...column('differences', 'count'), tone: ({ differences }) => (differences === 0 ? undefined : 'bad') },
 ]
 
 const DIFFERENCE_COLUMNS: readonly Column<CheckLookahead['differences'][number]>[] = [
-  ...[column('ticker'), column('field'), column('cut'), column('date'), column('what', 'text', { spare: 1 })],
+  ...[column('ticker'), column('field'), column('cut'), column('date'), column('what', 'text', { hidePriority: 1 })],
   ...[column('whole'), column('cut_off')],
 ]
 

@@ -259,7 +259,11 @@ function tickerTable({ tickers }: BarsReport): Table {
   const prices = [...new Set(tickers.map(ticker => ticker.prices))].join(', ')
   const bars = total(tickers.map(ticker => ticker.bars))
   const sums = { ...sumCounts(tickers), ticker: count(tickers.length, 'ticker'), prices, bars }
-  const columns = [column('ticker'), column('prices', 'text', { spare: 1 }), ...countColumns('bars', { spare: 2 })]
+  const columns = [
+    column('ticker'),
+    column('prices', 'text', { hidePriority: 1 }),
+    ...countColumns('bars', { hidePriority: 2 }),
+  ]
   return tableOf<typeof sums>('Tickers', columns, tickers.length > MAX_LISTED_TICKERS ? [sums] : tickers)
 }
 
@@ -270,23 +274,23 @@ function factsTable({ facts }: FactsReport): Table {
     const sheets = facts.filter(sheet => sheet.kind === kind)
     return { ...sumCounts(sheets), kind, tickers: sheets.length, records: total(sheets.map(sheet => sheet.records)) }
   })
-  const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', { spare: 1 })]
+  const columns = [column('kind'), column('tickers', 'count'), ...countColumns('records', { hidePriority: 1 })]
   return tableOf<(typeof rows)[number]>('Kinds', columns, rows)
 }
 
 /**
  * Columns with the counts and dates of bars or records.
  * @param itemsKey the column with the number of all bars or records
- * @param spare the rank of the first column that may be omitted; the others have higher ranks
+ * @param hidePriority the rank of the first column that may be omitted; the others have higher ranks
  */
-function countColumns<Key extends string>(itemsKey: Key, { spare }: { spare: number }) {
+function countColumns<Key extends string>(itemsKey: Key, { hidePriority }: { hidePriority: number }) {
   return [
     column('added', 'count'),
-    column('replaced', 'count', { spare }),
-    column('unchanged', 'count', { title: 'same', spare: spare + 1 }),
-    column(itemsKey, 'count', { spare: spare + 2 }),
-    column('first', 'date', { spare: spare + 4 }),
-    column('last', 'date', { spare: spare + 3 }),
+    column('replaced', 'count', { hidePriority }),
+    column('unchanged', 'count', { title: 'same', hidePriority: hidePriority + 1 }),
+    column(itemsKey, 'count', { hidePriority: hidePriority + 2 }),
+    column('first', 'date', { hidePriority: hidePriority + 4 }),
+    column('last', 'date', { hidePriority: hidePriority + 3 }),
   ]
 }
 

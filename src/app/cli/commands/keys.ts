@@ -68,9 +68,9 @@ const list: Command = {
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
     const tableColumns: Column<(typeof rows)[number]>[] = [
       ...[column('identity'), column('account'), column('name'), column('state')],
-      { title: 'created', kind: 'date', spare: 2, value: row => minuteText(row.created) },
-      { title: 'expires', kind: 'date', spare: 1, value: row => minuteText(row.expires) },
-      { title: 'last used', kind: 'date', spare: 3, value: row => minuteText(row.last_used) },
+      { title: 'created', kind: 'date', hidePriority: 2, value: row => minuteText(row.created) },
+      { title: 'expires', kind: 'date', hidePriority: 1, value: row => minuteText(row.expires) },
+      { title: 'last used', kind: 'date', hidePriority: 3, value: row => minuteText(row.last_used) },
     ]
     const columns = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
     await context.show(describeList({ schema: 'bands.keys/1', keys: rows }, rows, tableColumns, { columns }))

@@ -217,11 +217,16 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
     value: ([, group]) =>
       group.length === 1 ? `${group[0]!.timeframe} ${group[0]!.field}` : `${numberText(group.length)} series`,
   },
-  { title: 'outcome', kind: 'text', spare: 1, value: ([, group]) => outcomesText(group) },
+  { title: 'outcome', kind: 'text', hidePriority: 1, value: ([, group]) => outcomesText(group) },
   { title: 'events', kind: 'count', value: ([, group]) => sumOf(group, 'events') },
-  { title: 'new', kind: 'count', spare: 2, value: ([, group]) => sumOf(group, 'added') },
-  { title: 'credits', kind: 'count', spare: 3, value: ([, group]) => sumOf(group, 'credits') },
-  { title: 'as of', kind: 'date', spare: 4, value: ([, group]) => group.map(row => row.as_of ?? UNKNOWN).sort()[0]! },
+  { title: 'new', kind: 'count', hidePriority: 2, value: ([, group]) => sumOf(group, 'added') },
+  { title: 'credits', kind: 'count', hidePriority: 3, value: ([, group]) => sumOf(group, 'credits') },
+  {
+    title: 'as of',
+    kind: 'date',
+    hidePriority: 4,
+    value: ([, rows]) => rows.map(row => row.as_of ?? UNKNOWN).sort()[0]!,
+  },
 ]
 
 /**

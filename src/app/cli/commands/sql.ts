@@ -150,7 +150,7 @@ function answerOfRows(columns: readonly SqlColumn[], rows: readonly Row[]): Omit
 /** The table of a query's rows, with column names as the query has them. */
 function rowsTable(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
   const heads = columns.map(
-    ({ name, isNumber }): Heading => ({ title: name, verbatim: true, kind: isNumber ? 'count' : 'text' }),
+    ({ name, isNumber }): Heading => ({ title: name, verbatimTitle: true, kind: isNumber ? 'count' : 'text' }),
   )
   const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortText(row[name]) })))
   return { heading: [], parts: [{ table: { caption: '', columns: heads, rows: cells } }] }

@@ -133,9 +133,9 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
 
 /**
  * A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. With
- * --wide, columns that do not fit go into a second table; otherwise a note names the output that has them (`whole`).
+ * --wide, columns that do not fit go into a second table; otherwise a note names the output that has them.
  */
-function drawnTable({ columns, rows, grey, grouped, limit, whole }: DescribedTable, style: DrawStyle): Table {
+function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: DescribedTable, style: DrawStyle): Table {
   const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shownRows = rows.slice(0, limit)
   const [groupColumn] = shownColumns
@@ -151,14 +151,14 @@ function drawnTable({ columns, rows, grey, grouped, limit, whole }: DescribedTab
       shownColumns.map(i => (isRepeated(i, row) ? '' : screenCell(cells[i]!, style, grey?.[row]))),
     ),
   }
-  if (whole !== undefined) drawn.whole = whole
+  if (allColumnsIn !== undefined) drawn.allColumnsIn = allColumnsIn
   if (style.wide) drawn.continued = true
   return drawn
 }
 
 /** A column with its title in capitals; on a screen its sign replaces the title, if it has one. */
 function screenColumn(heading: Heading, { words }: DrawStyle): Column {
-  const { title, sign, verbatim, kind } = heading
+  const { title, screenTitle: sign, verbatimTitle: verbatim, kind } = heading
   const fullTitle = verbatim ? title : title.toUpperCase()
   const column = { ...heading, title: words ? fullTitle : (sign ?? fullTitle) }
   return isNumeric(kind) ? { ...column, align: 'right' } : column
@@ -200,13 +200,13 @@ const NUMBER_FORMATS: Readonly<Record<Kind, (value: number) => string>> = {
   share: shareText,
   probability,
   ratio: value => ratio(value),
-  tenth: value => ratio(value, 1),
+  oneDecimal: value => ratio(value, 1),
   degrees: value => ratio(value, 0),
   // A difference of returns is far below 1, a t value is not.
   statistic: value => ratio(value, Math.abs(value) < 0.1 ? 4 : 2),
   price: figureText,
   money,
-  lifted: numberText,
+  countAndLift: numberText,
   bars: barsText,
   performance: returnText,
   lettered: String,
@@ -218,7 +218,8 @@ function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: D
   const secondText = valueText(kind, second, style)
   if (kind === 'lettered') return style.words ? secondText : `${firstText} ${secondText}`
   if (kind === 'performance') return `${firstText} ${secondText}`
-  if (kind === 'lifted') return second === null ? firstText : `${firstText} (${valueText('tenth', second, style)})`
+  if (kind === 'countAndLift')
+    return second === null ? firstText : `${firstText} (${valueText('oneDecimal', second, style)})`
   if (first === null || second === null) return UNKNOWN
   return `${firstText.replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${secondText}`
 }

@@ -6,7 +6,7 @@ import { printable } from '../../../core/errors.js'
 import type { Heading, Tone } from '../../present/description.js'
 import { flowPhrases, linesText, type Paint, wrap } from './text.js'
 
-export interface Column extends Pick<Heading, 'title' | 'spare' | 'wraps'> {
+export interface Column extends Pick<Heading, 'title' | 'hidePriority' | 'wraps'> {
   align?: 'right'
 }
 
@@ -16,7 +16,7 @@ export interface Table {
   columns: readonly Column[]
   rows: readonly (readonly Cell[])[]
   /** The output for content that does not fit here (default csv). */
-  whole?: 'json'
+  allColumnsIn?: 'json'
   /** Columns that do not fit go into a second table below; otherwise they are hidden. */
   continued?: boolean
 }
@@ -40,8 +40,8 @@ const GAP = '  '
 const MAX_WRAPPING_WIDTH = 40
 
 /**
- * The table without the columns that do not fit, and the indexes of the hidden columns. Those with the highest `spare`
- * are hidden first; columns without `spare` stay.
+ * The table without the columns that do not fit, and the indexes of the hidden columns. Those with the highest
+ * `hidePriority` are hidden first; columns without it stay.
  */
 export function fitToWidth(table: Table, width: number): { table: Table; hidden: number[] } {
   const widths = table.columns.map((column, i) =>
@@ -50,9 +50,9 @@ export function fitToWidth(table: Table, width: number): { table: Table; hidden:
   const shown = new Set(table.columns.keys())
   const hidden: number[] = []
   const shownWidth = (): number => [...shown].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
-  const spareColumns = [...shown].filter(i => table.columns[i]!.spare !== undefined)
-  spareColumns.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
-  for (const i of spareColumns) {
+  const hideableColumns = [...shown].filter(i => table.columns[i]!.hidePriority !== undefined)
+  hideableColumns.sort((a, b) => table.columns[b]!.hidePriority! - table.columns[a]!.hidePriority!)
+  for (const i of hideableColumns) {
     if (shownWidth() <= width) break
     shown.delete(i)
     hidden.push(i)
@@ -65,10 +65,11 @@ export function fitToWidth(table: Table, width: number): { table: Table; hidden:
  * about. The last hidden column cannot be hidden again.
  */
 function continuation(table: Table, hidden: readonly number[]): Table {
-  const firstFigureColumn = table.columns.findIndex(({ align, spare }) => align === 'right' || spare !== undefined)
+  const isFigure = (column: Column): boolean => column.align === 'right' || column.hidePriority !== undefined
+  const firstFigureColumn = table.columns.findIndex(isFigure)
   const columns = table.columns.map((column, i) => {
-    const { spare: _, ...withoutSpare } = column
-    return i === hidden.at(-1) ? withoutSpare : column
+    const { hidePriority: _, ...withoutPriority } = column
+    return i === hidden.at(-1) ? withoutPriority : column
   })
   return selectColumns({ ...table, columns }, i => hidden.includes(i) || i < Math.max(firstFigureColumn, 1))
 }
@@ -189,7 +190,7 @@ async function tableText(table: Table, screen: Screen): Promise<string> {
   if (hidden.length === 0) return linesText(lines)
   if (table.continued) return `${linesText([...lines, ''])}${await tableText(continuation(table, hidden), screen)}`
   const titles = hidden.map(i => table.columns[i]!.title)
-  const note = `${titles.join(', ')} hidden (terminal too narrow); --${table.whole ?? 'csv'} has every column`
+  const note = `${titles.join(', ')} hidden (terminal too narrow); --${table.allColumnsIn ?? 'csv'} has every column`
   return linesText([...lines, ...wrap(note, screen.width)])
 }
 

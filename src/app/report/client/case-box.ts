@@ -16,6 +16,7 @@ export class CaseBox {
   constructor(cases: Cases, choose: (chosen: Case | null) => void) {
     this.#cases = cases
     this.#choose = choose
+    // show() wraps around: index -1 is the last case.
     this.#back = this.#button(`Previous ${cases.name}`, () =>
       this.show(this.#shownIndex === null ? -1 : this.#shownIndex - 1),
     )

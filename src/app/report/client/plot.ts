@@ -190,7 +190,6 @@ export class Plot {
     return nearest
   }
 
-  /** The indexes of the first and the last value in sight. */
   #indexesInSight(): [first: number, last: number] {
     const { values } = this.#chart.x
     const first = values.findIndex(value => value >= this.#shownRange.from)
@@ -260,7 +259,7 @@ export class Plot {
     return from + ((inside - left) / (right - left)) * (to - from)
   }
 
-  /** Chooses the case at the pointed value; none without one. */
+  /** Shows the case (such as a trade) nearest to the pointed value, or around it; does nothing without such a value. */
   #chooseAtPointer(): void {
     if (this.#pointedIndex === null) return
     const pointedX = this.#chart.x.values[this.#pointedIndex]!

@@ -65,12 +65,18 @@ let drawnChart: { box: HTMLElement; chart: PriceChart } | null = null
 /** The ticker, event and number of bars of the last drawing, as text. */
 let lastDrawn = ''
 
-/** The price chart with its buttons and legend. The library's chart is made once for its box, and then gets new content. */
+/**
+ * The price chart with its buttons and legend, and an <output> of the days in sight. The library's chart is made once
+ * for its box, and then gets new content. It moves to the chosen event once, so that the reader can scroll.
+ */
 function priceFigure({ question: { date, ticker, field, band } }: Page, content: ChartContent) {
   // Called by the library when the box is made or drawn again.
   const showIn = (box: HTMLElement | null): void => {
     if (box === null) return
-    if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, days => showDays(box, days)) }
+    const showDays = (days: string): void => {
+      box.parentElement!.querySelector('output')!.textContent = days
+    }
+    if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, showDays) }
     drawnChart.chart.show(content)
     const drawn = `${ticker} ${field} ${band} ${date} ${content.bars.length}`
     if (date !== '' && drawn !== lastDrawn) drawnChart.chart.moveTo(date)
@@ -98,11 +104,6 @@ function priceFigure({ question: { date, ticker, field, band } }: Page, content:
     <figcaption>An arrow is an event: green where the price was higher ${ARROW_WINDOW} later, red where it was lower. Below: the band of each bar.
     Chart by <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">TradingView Lightweight Charts™</a>, © 2026 TradingView, Inc.</figcaption>
   </figure>`
-}
-
-/** Writes the days in sight next to the buttons of the chart. */
-function showDays(box: HTMLElement, days: string): void {
-  box.parentElement!.querySelector('output')!.textContent = days
 }
 
 const CHART_ACTIONS: Readonly<Record<string, (chart: PriceChart) => void>> = {

@@ -15,7 +15,7 @@ export class Page {
   readonly typed = new Map<string, string>()
   readonly #render: (page: Page) => void
   #isDrawScheduled = false
-  /** Counts the questions that did not come from the page's own boxes. */
+  /** Counts the moves back and forward in the browser, after which the boxes are filled in anew. */
   visit = 0
 
   constructor(first: PageStart, draw: (page: Page) => void) {
@@ -34,7 +34,7 @@ export class Page {
   ask(changes: Partial<PageQuestion>): void {
     const question = { ...this.question, ...changes }
     // The chosen event belongs to its ticker and its band.
-    if (changesSubject(changes)) question.date = changes.date ?? ''
+    if (SUBJECT.some(name => name in changes)) question.date = changes.date ?? ''
     const search = searchFromQuestion(question)
     if (search !== location.search) history.pushState(null, '', search || location.pathname)
     this.#setQuestion(question)
@@ -55,6 +55,7 @@ export class Page {
     })
   }
 
+  /** Replaces the question, and draws the page; a question without a ticker gets one. */
   #setQuestion(question: PageQuestion): void {
     this.question = this.#withTicker(question)
     this.typed.clear()
@@ -70,8 +71,3 @@ export class Page {
 }
 
 const SUBJECT = ['ticker', 'field', 'band', 'when'] as const
-
-/** Whether a change concerns the ticker or its events, so that the chosen event no longer belongs to the question. */
-function changesSubject(changes: Partial<PageQuestion>): boolean {
-  return SUBJECT.some(name => name in changes)
-}

@@ -9,7 +9,8 @@ type Params = Record<string, unknown>
 export function studyView(page: Page, form: Form) {
   const { query, view } = page.question
   const params = paramsFromQuery(query)
-  const report = params === null ? null : page.answers.reportAddress(view, withTickers(page, params))
+  const { tickers } = page.first
+  const report = params === null ? null : page.answers.reportAddress(view, { tickers, ...params })
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
     page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
@@ -47,7 +48,7 @@ function workingMessage() {
 }
 
 /** The box of one parameter: a switch, a list of words, or a text. @param value to fill in */
-function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormField, value: unknown) {
+function fieldBox(page: Page, { name, help, takes, words }: FormField, value: unknown) {
   const title = name.replaceAll('_', ' ')
   const id = `field-${name}`
   const text = boxText(value)
@@ -60,7 +61,7 @@ function fieldBox(page: Page, { name, help, takes, words, isRequired }: FormFiel
       ? html`<select id=${id} name=${name} aria-describedby=${`${id}-help`}><option value=""></option>${choices.map(
           word => html`<option value=${word} selected=${word === text}>${word}</option>`,
         )}</select>`
-      : html`<input id=${id} name=${name} defaultValue=${text} required=${isRequired} placeholder=${takes} list=${choices.length > 0 && `${id}-words`}
+      : html`<input id=${id} name=${name} defaultValue=${text} placeholder=${takes} list=${choices.length > 0 && `${id}-words`}
           autocomplete="off" aria-describedby=${`${id}-help`} />
           ${choices.length > 0 && html`<datalist id=${`${id}-words`}>${choices.map(word => html`<option value=${word} />`)}</datalist>`}`
   return html`<div class="box"><label for=${id}>${title}</label>${input}${about}</div>`
@@ -134,9 +135,4 @@ function paramsFromQuery(query: string): Params | null {
   } catch {
     return null
   }
-}
-
-/** The parameters with all loaded tickers, unless they name some. */
-function withTickers({ first }: Page, { tickers = first.tickers, ...params }: Params): Params {
-  return { tickers, ...params }
 }
