@@ -17,7 +17,7 @@ export function optionOf(param: string): string {
   return [joinedOption ?? `--${name.replaceAll('_', '-')}`, ...rest].join(' ')
 }
 
-/** An option and its value as words of a line. Words of the option after the first belong to the value: `--cv "k 5"`. */
+/** An option and its value as words of a line. Words of it after the first belong to the value: `--cv "k 5"`. */
 function optionWords(param: string, value: string | true): [string, ...string[]] {
   const [option = '', ...valueWords] = optionOf(param).split(' ')
   if (value !== true) valueWords.push(value)
@@ -75,7 +75,7 @@ export function optionNames(options: readonly OptionSpec[]): string[] {
   return [...options, ...GLOBAL_OPTIONS].map(longName)
 }
 
-/** The options of a command and the global ones. A command may redefine a global one, such as the tier of a new account. */
+/** The options of a command and the global ones. A command may redefine a global one: the tier of a new account. */
 export function withGlobalOptions(options: readonly OptionSpec[] = []): OptionSpec[] {
   const names = options.map(longName)
   return [...options, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
@@ -107,7 +107,7 @@ function mentionText(mention: Mention, nameOf: (param: string) => string): strin
   return `${option} "${valueWords.join(' ')} ${value}"`
 }
 
-/** The line with the last occurrence of a wrong word replaced: in either case, after `--option=` or in a list; null if none. */
+/** The line with the last of a wrong word replaced: in either case, after `--option=` or in a list; null without it. */
 export function replaceWord(argv: readonly string[], wrong: string, right: string): string[] | null {
   const wordIndex = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
   if (wordIndex >= 0) return argv.with(wordIndex, right)
@@ -128,8 +128,8 @@ export function eventWords({ field, bands, when }: Pick<HistoryQuery, 'field' | 
 }
 
 /**
- * The line with a wrong text inside one of its words replaced, such as a band in a condition. Returns null if no word has
- * the text there.
+ * The line with a wrong text inside one of its words replaced, such as a band in a condition. Returns null if no word
+ * has the text there.
  * @param offence the wrong text, and its position in the word
  */
 export function replaceWithinWord(

@@ -206,7 +206,7 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
   ['takeprofit take-profit tp', '--target'],
 ]
 
-/** The option of a command that a typed one may mean: by common slips, then by its letters; undefined if none is near. */
+/** The option of a command that a typed one may mean: by common slips, then by letters; undefined if none is near. */
 export function suggestOption(typed: string, options: readonly string[]): string | undefined {
   const word = typed.replace(/^-+/, '').toLowerCase()
   const meantNames = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')

@@ -69,7 +69,7 @@ interface TypedLine {
   fields: FieldSet
 }
 
-/** Reads the words before the one that is being completed. The command is loaded as soon as it is known, for its options. */
+/** Reads the words before the one that is being completed. A command is loaded once it is known, for its options. */
 async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promise<TypedLine> {
   const values = new Map<string, string>()
   const line: TypedLine = {
@@ -94,7 +94,7 @@ async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promi
   return { ...line, fields }
 }
 
-/** Adds an option that takes a value to the line: with the value of `--name=value`, otherwise with the next word as it. */
+/** Adds an option that takes a value to the line: with that of `--name=value`, otherwise with the next word as it. */
 function addOption(line: TypedLine, word: string): void {
   const [name = '', value] = word.split(/=(.*)/s)
   const spec = optionWithFlag(line.options, name)

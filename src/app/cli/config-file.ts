@@ -43,7 +43,7 @@ const COSTS_AS_TEXT: Kind<string, Text> = {
   },
 }
 
-/** The keys of config.json in addition to profiles. `bands config set` writes them; options and variables override them. */
+/** The keys of config.json in addition to profiles. `bands config set` writes, options and variables override them. */
 export const CONFIG_KEYS = {
   db: SETTINGS.db,
   tickers: optional(listKind(TICKER, 'TICKERS'), 'the tickers of questions that name none'),

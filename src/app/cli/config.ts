@@ -105,7 +105,7 @@ const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR
 
 const NO_SETTINGS: SavedSettings = { values: {}, positions: {} }
 
-/** The settings of a run. Throws InvalidParameter for an option or variable. @param saved the settings of config.json */
+/** The settings of a run. Throws InvalidParameter for an option or variable. @param saved those of config.json */
 export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: SavedSettings = NO_SETTINGS): Config {
   const values = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const from: Partial<Record<string, string>> = {}
@@ -132,7 +132,7 @@ export function readConfig(options: Written, env: NodeJS.ProcessEnv, saved: Save
   }
 }
 
-/** Whether the command line itself names a server: questions that only the local database can answer are then refused. */
+/** Whether the command line itself names a server: questions that only the database here answers are then refused. */
 export function isRemoteTyped({ remote, from }: Config): boolean {
   return from.remote === '--remote' ? remote !== LOCAL : from.profile === '--profile'
 }
@@ -196,7 +196,7 @@ export async function loadFields(choice: FieldsFileChoice, env: NodeJS.ProcessEn
   return ownFieldSet(await readSmallFile(path), path)
 }
 
-/** All fields, or only the built-in ones if the file of the user's own is broken. For commands that do not need them. */
+/** All fields, or only the built-in ones if the file of the user's own is broken. For commands without need of them. */
 export function fieldsUnlessBroken(choice: FieldsFileChoice, env: NodeJS.ProcessEnv): Promise<FieldSet> {
   return loadFields(choice, env).catch(() => BUILT_IN_FIELDS)
 }

@@ -72,7 +72,7 @@ export class Context {
     return usedRemote
   }
 
-  /** The chosen server, as `remote` returns it. Options of a server are not refused: the command has another use for them. */
+  /** The chosen server, as `remote` returns it. Options of a server are not refused: the command may use them. */
   async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and should not wait for the code that calls one.
@@ -298,7 +298,7 @@ export class Context {
     })
   }
 
-  /** Reports the progress of long work, at each of its steps. Throws Stopped after a signal, if `endTidily` was called. */
+  /** Reports the progress of long work at each step. Throws Stopped after a signal, if `endTidily` was called. */
   readonly step = (text: () => string): void => {
     if (this.#signal !== null) throw new Stopped(this.#signal)
     const { err, env } = this.world
@@ -339,7 +339,7 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  /** Writes notices: the sample, data that end early, used conditions (a JSON answer has them), a server, its credits. */
+  /** Writes notices: the sample, data that end early, used conditions (JSON has them in it), a server, its credits. */
   async #noticeSource(): Promise<void> {
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeAsOfAfterData()

@@ -6,7 +6,7 @@ import { isMapping } from '../../core/params/arguments.js'
 import type { Row } from './formats.js'
 import { type FolderView, sqlList } from './manifest.js'
 
-/** DuckDB of the user's own: an optional package, looked for at run time. It reads the named files, and nothing else. */
+/** DuckDB of the user's own: an optional package, looked for at run time. It reads only the named files. */
 
 type DuckDb = typeof import('@duckdb/node-api')
 
@@ -87,7 +87,7 @@ export class SqlSession {
       await this.#connection.run(`SET ${setting}`)
   }
 
-  /** Runs a query. Throws InvalidParameter, with the position in the query. @param tables the views, for a misspelt name */
+  /** Runs a query. Throws InvalidParameter, with the position in it. @param tables the views, for a misspelt name */
   async query(sql: string, tables: readonly string[]): Promise<SqlAnswer> {
     const result = await this.#run(sql).catch(cause => {
       throw queryError(sql, cause, tables)
@@ -111,7 +111,7 @@ export class SqlSession {
     this.#closeAll()
   }
 
-  /** Runs one statement that only reads; before it, PIVOT may create a type in memory. Throws InvalidParameter for others. */
+  /** Runs one statement that only reads; PIVOT may first make a type in memory. Throws InvalidParameter for others. */
   async #run(sql: string): Promise<DuckDBResult> {
     const { StatementType } = this.#duckDb
     if (sql.replace(/--.*$|[\s;]/gm, '') === '') throw wrong('query', 'query is empty.')
@@ -157,7 +157,7 @@ export class SqlSession {
     return { integerIds, realIds: new Set([id.FLOAT, id.DOUBLE, id.DECIMAL]) }
   }
 
-  /** Converts values of DuckDB to JSON: a number that is not finite becomes null, an integer that is not safe a text. */
+  /** Converts values of DuckDB to JSON: a number that is not finite becomes null, an unsafe integer a text. */
   #converter(): DuckDBValueConverter<unknown> {
     const { JsonDuckDBValueConverter } = this.#duckDb
     const { integerIds, realIds } = this.#numberTypes()

@@ -245,7 +245,7 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
   return [example ?? 'bands help all']
 }
 
-/** The line of an error's remedy. Null without one, and for an unknown first word, for which `mendLine` finds the command. */
+/** The line of an error's remedy. Null without one, and for an unknown first word: `mendLine` finds the command. */
 function remediedLine(error: InvalidParameter | NotFound, argv: readonly string[]): string[] | null {
   const isUnknownCommand = error instanceof InvalidParameter && error.param === 'command'
   if (isUnknownCommand && !TOP_WORDS.includes(argv[0]!)) return null
@@ -284,7 +284,7 @@ function correctedLine(error: InvalidParameter | NotFound, argv: readonly string
     : replaceWithinWord(argv, offence, nearest)
 }
 
-/** The label of the line with the allowed values: `bands`, `fields`, `options` or `commands`; undefined for other values. */
+/** The label of the line with the allowed values: `bands`, `fields`, `options` or `commands`; undefined for others. */
 function allowedLabel({ about, param }: InvalidParameter): string | undefined {
   const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
   return kind && `${kind}s`
@@ -324,7 +324,7 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
 /** The most tickers that are listed below an error. */
 const MAX_LISTED_TICKERS = 24
 
-/** The typed line for the bundled sample if it has the ticker (help and docs name its tickers), otherwise `bands status`. */
+/** The typed line for the sample if it has the ticker (help and docs name its tickers), otherwise `bands status`. */
 async function sampleLine(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
   const statusLine = 'bands status'
   if (opened!.sample || config.from.db === '--db') return statusLine
@@ -345,7 +345,7 @@ function entryOf(argv: readonly string[]): Entry | undefined {
   return CATALOGUE.find(({ name }) => name === twoWords) ?? CATALOGUE.find(({ name }) => name === argv[at])
 }
 
-/** Any thrown value as an error. An error of SQLite or of a file becomes a StorageError or NotFound with its own words. */
+/** Any thrown value as an error. An error of SQLite or of a file becomes a StorageError or NotFound with its words. */
 function asError(thrown: unknown): Error {
   if (!(thrown instanceof Error)) return new Error(String(thrown))
   const { code, syscall, path } = thrown as NodeJS.ErrnoException

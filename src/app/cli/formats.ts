@@ -105,7 +105,7 @@ function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
 /** The sink gets text in pieces of about this many characters. */
 const CHUNK_LENGTH = 65_536
 
-/** Writes rows as text, in chunks. Nothing is written before the first row comes, so a refused export writes nothing. */
+/** Writes rows as text, in chunks. Nothing is written before the first row, so a refused export writes nothing. */
 async function writeText<T>(
   rows: Rows<T>,
   sink: Sink,
@@ -176,7 +176,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
   await writeGroups(groups(), columns, sink)
 }
 
-/** Writes row groups as a Parquet file. Nothing is written before the first one comes, so a refused export writes nothing. */
+/** Writes row groups as a Parquet file. Nothing is written before the first comes, so a refused export is empty. */
 export async function writeGroups(
   groups: AsyncIterable<EncodedGroup>,
   columns: readonly ParquetColumn[],

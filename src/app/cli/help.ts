@@ -72,7 +72,7 @@ function fullHelp({ helpFor, command }: CommandHelp) {
   return { ...helpOf(helpFor, command), omittedOptions: 0 }
 }
 
-/** The short help: three examples, one note, and the options in `first`. A command without `first` has only a full help. */
+/** The short help: three examples, one note, and the options in `first`. Without `first`, there is only a full help. */
 function briefHelp(request: CommandHelp) {
   const help = fullHelp(request)
   const { first } = request.command
@@ -153,7 +153,7 @@ function paragraph(text: string, width: number): string {
   return linesText(wrap(text, width))
 }
 
-/** Items below each other, their descriptions wrapped in a second column. @param wordWidth the width of the first one */
+/** Items below each other, their descriptions wrapped in a second column. @param wordWidth that of the first one */
 export function itemList(items: readonly Item[], width: number, wordWidth = longestWord(items)): string {
   const lines = items.flatMap(([word, about]) => {
     const [first = '', ...rest] = wrap(about, Math.max(20, width - wordWidth - 4))

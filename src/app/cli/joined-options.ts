@@ -11,7 +11,7 @@ interface OptionPart {
 /** The joined options by the name of each parameter in them; filled as commands are loaded. */
 const PARTS = new Map<string, OptionPart>()
 
-/** The joined option and a parameter's word in it: `--validate split`. Null for one with its own option, or not loaded. */
+/** The joined option and a parameter's word in it: `--validate split`. Null if it has its own, or is not loaded. */
 export function joinedOptionText(param: string): string | null {
   const part = PARTS.get(param)
   return part === undefined ? null : `--${part.option} ${part.word}`.trim()
@@ -20,7 +20,7 @@ export function joinedOptionText(param: string): string | null {
 /** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
 export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 
-/** The options of a command; several whose parameters are parts of one option, such as --validate, become that option. */
+/** The options of a command; those whose parameters are parts of one option (--validate) become that option. */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
   // `validate split` for a part of --validate, one word for an option with another name, '' for an ordinary option.
   const partText = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''

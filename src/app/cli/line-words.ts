@@ -19,7 +19,7 @@ export interface Vocabulary {
   today: Day | null
 }
 
-/** The fields, tickers, lists and the last day that a line of this user may name. Without a readable database only fields. */
+/** The fields, tickers, lists and the last day that a line of this user may name. Without a database only fields. */
 export async function readVocabulary({ argv, world, context }: FailedRun): Promise<Vocabulary> {
   const fields = context?.fields ?? (await fieldsUnlessBroken({}, world.env))
   const onlyFields = { fields, tickers: [], lists: [], today: null }

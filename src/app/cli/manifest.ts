@@ -7,8 +7,8 @@ import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
 
 /**
  * The list of a folder of Parquet files, and how a run replaces it. New files wait under names that no engine reads.
- * Once PENDING_CHANGE names them, they replace the old ones, and MANIFEST is missing until all did. A run that was killed
- * before that leaves the old folder; the next run finishes a change that was pending.
+ * Once PENDING_CHANGE names them, they replace the old ones, and MANIFEST is missing until all did. A run that was
+ * killed before that leaves the old folder; the next run finishes a change that was pending.
  */
 const MANIFEST = 'manifest.json'
 const PENDING_CHANGE = 'manifest.next.json'
@@ -165,8 +165,8 @@ function writeIfChanged(folder: string, name: string, text: string): void {
 }
 
 /**
- * Reads the tables of a folder; empty for a new folder. Throws InvalidParameter for a folder of other files, BadData for a
- * damaged list, Busy while another run changes it.
+ * Reads the tables of a folder; empty for a new folder. Throws InvalidParameter for a folder of other files, BadData
+ * for a damaged list, Busy while another run changes it.
  */
 export function readTables(named: NamedFolder): Tables {
   const folder = named.path

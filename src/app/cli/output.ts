@@ -50,7 +50,7 @@ export function jsonText(document: unknown, { isPretty = false } = {}): string {
   return `${JSON.stringify(document, null, isPretty ? 2 : undefined)}\n`
 }
 
-/** A longer list is written in pieces of this number of items: as one text, that of a whole market needs much memory. */
+/** A longer list is written in pieces of this number of items: as one text, that of a market needs much memory. */
 const MAX_PIECE_ITEMS = 5_000
 
 /** The document of an answer as compact JSON, in pieces: a long list is never in memory as one text. */

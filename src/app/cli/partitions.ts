@@ -31,7 +31,7 @@ export interface WriteSummary {
   rows: number
 }
 
-/** The folder, how its rows are divided among files, and a callback with a finished ticker and the number of finished ones. */
+/** The folder, how its rows are divided among files, and a callback with each finished ticker and the number so far. */
 export interface PartitionOptions extends Layout {
   folder: NamedFolder
   onTicker?: (ticker: string, done: number) => void
@@ -47,7 +47,7 @@ interface Job {
 
 /**
  * Brings the files of a table up to date with the database. With a file for each ticker, the files of tickers that are
- * not named stay. Until all new files are ready, the folder is as before. Throws InvalidParameter for other files in it.
+ * not named stay. Until all new files are ready, nothing is changed. Throws InvalidParameter for other files in it.
  */
 export async function writePartitions(
   local: Local,
@@ -120,8 +120,8 @@ function sortJobs(
 }
 
 /**
- * Compares new files with the listed ones. Returns the paths of files that differ, the paths of files to remove, and the
- * new list, sorted by path.
+ * Compares new files with the listed ones. Returns the paths of files that differ, the paths of files to remove, and
+ * the new list, sorted by path.
  * @param stayingPaths listed files that stay although there is no new file for them
  */
 function compareFiles(

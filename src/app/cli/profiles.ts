@@ -167,7 +167,7 @@ export async function keyFromInput({ key_file: keyFile }: Config, env: NodeJS.Pr
   return key ? { key, from: 'BANDS_API_KEY' } : null
 }
 
-/** Opens the server of a run; null if the local database answers. Throws InvalidParameter, ConfigError, Unauthorized. */
+/** Opens the server of a run; null if the database here answers. Throws InvalidParameter, ConfigError, Unauthorized. */
 export async function openChosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null

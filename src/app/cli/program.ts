@@ -15,7 +15,7 @@ interface Call {
   globals: Args
 }
 
-/** Help for a command, or for a group of commands such as `accounts`. `isWhole`: with the options that few people need. */
+/** Help for a command, or for a group of commands such as `accounts`. `isWhole`: with options that few people need. */
 type HelpRequest = { helpFor: Entry; command: Command; isWhole: boolean } | { helpFor: string }
 
 /** `options` means the help common to all commands, `all` the list of every command. */
@@ -78,7 +78,7 @@ function silentTree(): Tree {
   return tree
 }
 
-/** Loads a command and adds its options and arguments to its node of the parser. `parsed` gets the command and its call. */
+/** Loads a command, adds its options and arguments to its parser node. `parsed` gets the command and its call. */
 async function loadCommand(node: Tree, name: string, root: Tree, parsed: ParsedLine): Promise<void> {
   parsed.entry = CATALOGUE.find(entry => entry.name === name)!
   const command = await parsed.entry.load()

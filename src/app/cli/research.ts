@@ -28,7 +28,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   return eventsOnBars(remote, local)
 }
 
-/** Runs a question that is counted in the trial log; `run` gets null where it is not: of the sample, or without a log. */
+/** Runs a question that is counted in the trial log; `run` gets null where it is not: of the sample, without a log. */
 export async function withTrials<Result extends { warnings: string[] }>(
   context: Context,
   run: (trials: Trials | null) => Promise<Result>,
@@ -72,8 +72,8 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
 }
 
 /**
- * The files of --write and --report, checked before any work. Throws InvalidParameter for an unknown table or ending and
- * for a file named twice, StorageError for a missing folder.
+ * The files of --write and --report, checked before any work. Throws InvalidParameter for an unknown table or ending
+ * and for a file named twice, StorageError for a missing folder.
  * @param tables the tables that the answer has
  */
 export async function outputFiles<Table extends string = never>(

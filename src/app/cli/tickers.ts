@@ -23,8 +23,8 @@ export async function defaultTickersWithNotice(context: Context): Promise<string
 }
 
 /**
- * The tickers that a line names by words, --tickers, --watch or --all; empty if it has none of these. Throws NotFound if
- * they name no ticker, such as the list of a condition that holds of none: an empty list does not mean all.
+ * The tickers that a line names by words, --tickers, --watch or --all; empty if it has none of these. Throws NotFound
+ * if they name no ticker, such as the list of a condition that holds of none: an empty list does not mean all.
  */
 export async function tickersOfLine(
   context: Context,
@@ -40,7 +40,7 @@ export async function tickersOfLine(
 
 const emptyList = (): NotFound => new NotFound('the list is empty; name tickers, or --all.')
 
-/** The tickers for the search of a server: those that the line names; undefined for all of the server, also with --all. */
+/** The tickers for the search of a server: those that the line names; undefined for all, also with --all. */
 export async function searchedTickers(context: Context, args: Args): Promise<string[] | undefined> {
   const tickers = await namedTickers(context, args, [], null)
   if (args.flag('all') || !isPooled(args)) return undefined
@@ -110,7 +110,7 @@ async function watchedTickers(context: Context, args: Args, localAsOf: Local | n
   return (await Promise.all(tickersByList)).flat()
 }
 
-/** The tickers of a named list. A list of a condition has the tickers whose last daily bar fulfils it, and may be empty. */
+/** The tickers of a named list. A list of a condition has the tickers whose last daily bar fulfils it; may be empty. */
 async function tickersOfList(
   context: Context,
   { name, condition, tickers }: NamedList,
@@ -183,8 +183,8 @@ export function splitAtCommas(word: string): string[] {
 }
 
 /**
- * The symbols of one word: the word itself, or those of `@FILE` or of standard input (`-`). An empty file is refused: the
- * question would otherwise be about all tickers, or remove a whole list.
+ * The symbols of one word: the word itself, or those of `@FILE` or of standard input (`-`). An empty file is refused:
+ * the question would otherwise be about all tickers, or remove a whole list.
  */
 async function symbolsOf(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]

@@ -71,7 +71,7 @@ function monthsBefore(day: Day, months: number): Day | null {
   return parseDay(clampToMonth(`${Math.floor(monthIndex / 12)}-${month}-${dayOfMonth}`))
 }
 
-/** The dates that a text may mean: 2017-01-02 and 2017-02-01 for 01/02/2017, one for Feb 2017; empty for other texts. */
+/** The dates that a text may mean: 2017-01-02 and 2017-02-01 for 01/02/2017, one for Feb 2017; empty for others. */
 function possibleDates(text: string): string[] {
   const withName = NAMED_MONTH.exec(text)
   if (withName !== null) {

@@ -47,7 +47,7 @@ export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, 
   const words = rest.filter((word, at) => !isMissingStrategy(word, rest[at - 1]))
   const plainWords = words.filter(word => !word.startsWith('-'))
   const { fields, files } = sortWords(plainWords, vocabulary)
-  // The command reads a strategy file, but only a field or a missing file is typed: the line becomes one that makes a file.
+  // The command reads a strategy file, but only a field or a missing file is typed: the line shall make a file.
   const needsFile = files.length === 0 && (fields.length > 0 || words.length < rest.length)
   if (madeBy !== undefined && needsFile) return mendLine([...madeBy, ...words], vocabulary, reading)
   const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, reading }
@@ -78,7 +78,7 @@ const takesValue = ([flags]: OptionSpec): boolean => flags.includes('<')
 const placeholder = ([flags]: OptionSpec): string => /<(.*)>/.exec(flags)?.[1] ?? ''
 const wordsOf = ({ spec, value }: TypedOption): string[] => [longName(spec), ...(value === null ? [] : [value])]
 
-/** The command that a line names or most likely means, and the other words in their order; null if no command is near. */
+/** The command that a line names or most likely means, and the other words in order; null if no command is near. */
 async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; rest: string[] } | null> {
   const plainIndexes = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(argv, at) ? [] : [at]))
   const at = plainIndexes.find(index => TOP_WORDS.includes(argv[index]!)) ?? plainIndexes[0]
@@ -102,7 +102,7 @@ async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; res
   return findCommand(keepsOptions ? [...words, ...argv.slice(firstOption)] : words)
 }
 
-/** The command of the group at `at`: the one that the next word names or nearly names, otherwise the default of the group. */
+/** The command of the group at `at`: the one that the next word names or nearly names, otherwise the default. */
 function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry; rest: string[] } {
   const group = argv[at]!
   const names = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
@@ -275,7 +275,7 @@ function likelyField(bands: readonly string[], fields: FieldSet): string {
   return bands.flatMap(band => fieldsWithBand(band, fields))[0] ?? fields.names[0]!
 }
 
-/** If the line names no ticker, adds `--all` or the first loaded one to `tickers`; otherwise removes --all from the line. */
+/** If the line names no ticker, adds `--all` or the first loaded one to `tickers`; otherwise takes --all away. */
 function addMissingTickers(line: Line, { tickers, lists }: SortedWords, takesSeveralTickers: boolean): void {
   const allOption = optionNamed(line, '--all')
   const isNamedByOption = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
@@ -285,7 +285,7 @@ function addMissingTickers(line: Line, { tickers, lists }: SortedWords, takesSev
   else tickers.push(...line.vocabulary.tickers.slice(0, 1))
 }
 
-/** Adds options whose values are the words: bands, lists, the first date and condition, and the listed values of an option. */
+/** Adds options whose values are the words: bands, lists, the first date and condition, listed values of an option. */
 function addWordsAsOptions(line: Line, { bands, lists, dates, conditions, others }: SortedWords): void {
   const band = firstKnownOption(line, '--band')
   if (bands.length > 0 && band !== undefined) addOption(line, band, bands.join(','))
@@ -451,7 +451,7 @@ function exampleFor({ vocabulary, parts }: Line, spec: OptionSpec): string | nul
   return example?.replace(/^[A-Z]+(?=:)/, ticker => (tickers.includes(ticker) ? ticker : firstTicker)) ?? null
 }
 
-/** Adds a missing ticker. If the command needs one of some options (`needsOneOf`) and none is typed, adds the first one. */
+/** Adds a missing ticker, and the first option of `needsOneOf` if the command needs one of these and none is typed. */
 function addNeededParts(line: Line): void {
   const { needsOneOf = [], arguments: takenArguments = [] } = line.command
   const typedWords = line.parts.filter(part => typeof part === 'string')

@@ -107,7 +107,7 @@ export function printableStream(out: Stream): Stream {
   return { terminal: true, columns: () => out.columns(), write: chunk => out.write(printable(text(chunk))) }
 }
 
-/** Calls back at the first signal, for cleaning up. After the grace period or a second signal, the signal ends the process. */
+/** Calls back at the first signal, for cleaning up. After the grace period, or at a second signal, the process ends. */
 function onStop(stop: (signal: Signal) => void, grace = GRACE_MS): () => void {
   const stopListening = (): void => {
     for (const signal of SIGNALS) process.off(signal, handle)

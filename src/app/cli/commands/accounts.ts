@@ -53,7 +53,7 @@ export function withAccountsOption(commands: Commands): Commands {
   return Object.fromEntries(entries)
 }
 
-/** Throws InvalidParameter for global options that have no meaning here. @param make allows --tier: it is of the new account */
+/** Throws InvalidParameter for global options without a meaning here. @param make allows --tier, for the new account */
 function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   context.refuseRemote()
   // A user who types a tier here may believe that the key decides it.
@@ -241,7 +241,7 @@ const grant: Command = {
   },
 }
 
-/** Shows the numbers of copied rows, and whether the ledger of the copy agrees with its counters. If not, the exit code is 5. */
+/** Shows the numbers of copied rows. The exit code is 5 if the ledger of the copy does not agree with its counters. */
 async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
   const { accounts, keys, ledger, days } = rows
   const { requests, credits, discrepancies } = proof

@@ -124,7 +124,7 @@ function showSetting(context: Context, { setting, value, origin }: ShownSetting,
   return context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, [note]))
 }
 
-/** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for a folder or no path. */
+/** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for others. */
 async function absoluteDatabasePath(text: string): Promise<string> {
   const path = resolve(fileValue('db', text))
   const allowed = 'the path of a file'
@@ -237,7 +237,7 @@ function shownValue(value: unknown): ShownSetting['value'] {
   return typeof value === 'number' || typeof value === 'boolean' ? value : [value].flat().join(',')
 }
 
-/** The value and origin of the setting `api_key`: never the key itself. Without a usable key, the origin is the reason. */
+/** Value and origin of the setting `api_key`, not the key itself. Without a usable one, the origin is the reason. */
 async function apiKeySetting(chosen: ChosenServer | null, config: Config, env: NodeJS.ProcessEnv) {
   if (chosen === null) return { value: null, origin: 'default' }
   try {
@@ -318,7 +318,7 @@ async function logIn(context: Context) {
   return { profile: name, url: base, tier, key: keyEnd(key), credits }
 }
 
-/** Reads the key of a vendor, and saves it only for its address. The key is not tried: that would use one of its calls. */
+/** Reads the key of a vendor, and saves it only for its address. It is not tried: that would use one of its calls. */
 async function providerLogin(context: Context, name: string): Promise<void> {
   const { config, world } = context
   const { env } = world

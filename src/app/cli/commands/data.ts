@@ -132,7 +132,7 @@ const DAMAGE_COLUMNS: readonly Column<DamageRow>[] = [
   { ...column('try'), value: row => row.try ?? 'put a backup in its place' },
 ]
 
-/** Verifies the local database. Throws BadData if SQLite finds its file damaged. @param deep derives every event again */
+/** Verifies the local database. Throws BadData if SQLite finds it damaged. @param deep derives every event again */
 async function verifyData(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   try {
     const { local } = await context.localDatabase()
@@ -221,7 +221,7 @@ async function existingLists(context: Context): Promise<Lists | null> {
   return existing === null ? null : context.closeAtEnd(await openLists(context.choice))
 }
 
-/** The error for a ticker that is not loaded, with the nearest ones. @param what the beginning of the message: `nothing is` */
+/** The error for a ticker that is not loaded, with the nearest ones. @param what begins the message: `nothing is` */
 async function notLoadedError(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
   const message = `${what} loaded for "${ticker}".`

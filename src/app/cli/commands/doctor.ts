@@ -67,7 +67,7 @@ function verdictText(checks: Diagnosis['checks']): string {
   return `${failures}${warnings === '' ? '' : `; ${warnings}`}.`
 }
 
-/** The answer of the checks. A terminal shows failed checks and warnings with remedies, and only the names of the others. */
+/** The answer of the checks. A terminal shows failures and warnings with remedies, and only the names of the others. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): Answer {
   const withRemedies = checks.map(({ detail, remedy, ...check }) => ({
     ...check,

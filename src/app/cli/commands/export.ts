@@ -262,7 +262,7 @@ class FactFiles {
   }
 }
 
-/** The format that the ending of a file name means; undefined without an ending. Throws InvalidParameter for other endings. */
+/** The format that the ending of a file name means; undefined without one. Throws InvalidParameter for others. */
 function formatOfFile(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
   const ending = checkEnding('write', file, ENDINGS)

@@ -143,8 +143,8 @@ function progressText({ done, of: tickers, ticker, calls }: FetchProgress, plan:
 }
 
 /**
- * The vendor to fetch from: the named one, otherwise the one of the stored bars, otherwise the only one with a key. Throws
- * InvalidParameter if that is not clear.
+ * The vendor to fetch from: the named one, otherwise the one of the stored bars, otherwise the only one with a key.
+ * Throws InvalidParameter if that is not clear.
  * @param earlierVendors returns the names of the vendors that the tickers were fetched from
  */
 async function chooseProvider(

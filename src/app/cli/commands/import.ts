@@ -194,7 +194,7 @@ interface Imported {
   rejects: string | null
 }
 
-/** The answer about imported and refused files. Machines get a row for each ticker or kind of facts, and each refusal. */
+/** The answer about imported and refused files. Machines get a row per ticker or kind of facts, and each refusal. */
 function describeImport(files: readonly Imported[], refused: readonly BadData[]): Described {
   return {
     document: {

@@ -171,7 +171,7 @@ function durationText(milliseconds: number): string {
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
 }
 
-/** Parses the identity of a key. The InvalidParameter that it throws does not repeat the value, which may be a whole key. */
+/** Parses the identity of a key. Its InvalidParameter does not repeat the value, which may be a whole key. */
 function identityValue(args: Args): string {
   const identity = parseIdentity(args.argument(0)!)
   if (identity !== null) return identity

@@ -65,7 +65,7 @@ const pullCommand: Command = {
     'The same command continues a stopped pull. A repeated pull fetches only pages that may have changed.',
     'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
   ],
-  /** Copies events of a server into the database; with --dry-run it only shows the price. Throws if it is unfinished. */
+  /** Copies events of a server into the database; with --dry-run it only shows the price. Throws if unfinished. */
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
     const isAllFields = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
@@ -162,7 +162,7 @@ function describePlan(plan: PullPlan): Described {
   }
 }
 
-/** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, one more for each further 100 events.` */
+/** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, …` */
 function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
   const parts = Object.entries(DUE_WORDS).flatMap(([due, words]) => {
     const number = series.filter(planned => planned.due === due).length
@@ -230,8 +230,8 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
 ]
 
 /**
- * The rows of the table, each with its label and its series: a row for each series. If these are too many for MAX_LISTED,
- * there is a row for each ticker; if the tickers are too many, too, one row for everything.
+ * The rows of the table, each with its label and its series: a row for each series. If these are too many for
+ * MAX_LISTED, there is a row for each ticker; if the tickers are too many, too, one row for everything.
  */
 function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= MAX_LISTED) return series.map(report => [report.ticker, [report]])

@@ -78,7 +78,7 @@ function fieldRow(field: AnyField) {
   return hash === undefined ? row : { ...row, hash }
 }
 
-/** The answer that lists fields: a table in a pipe; on a terminal a paragraph for each, because vocabularies are long. */
+/** The answer that lists fields: a table in a pipe; on a terminal a paragraph each, because vocabularies are long. */
 function fieldListAnswer(fields: readonly AnyField[]): Answer {
   const rows = fields.map(fieldRow)
   const columns: Column<FieldRow>[] = [

@@ -177,7 +177,7 @@ async function reloadCertificate({ setCertificate, log }: RunningServer, options
   log.add('info', { message: 'files were read again' })
 }
 
-/** The limits of connections. Without TLS all callers come through a proxy or from this machine, so from one address. */
+/** The limits of connections. Without TLS all callers come through a proxy or from here, so from one address. */
 function connectionLimits({ max_connections: connections, max_per_address: limit }: Options, tls: boolean) {
   const perAddress = tls ? Math.ceil(connections / 4) : connections
   return { connections, connectionsPerAddress: limit ?? perAddress }

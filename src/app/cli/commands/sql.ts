@@ -79,8 +79,8 @@ async function openViews(
 }
 
 /**
- * The folder of Parquet files next to the database: `bands.db` → `bands.parquet`. Each as-of day has its own folder. The
- * folder of the sample is where the user's database would be.
+ * The folder of Parquet files next to the database: `bands.db` → `bands.parquet`. Each as-of day has its own folder.
+ * The folder of the sample is where the user's database would be.
  */
 function defaultFolder({ opened, choice, config }: Context): string {
   const { path, sample } = opened!

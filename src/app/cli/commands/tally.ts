@@ -152,8 +152,8 @@ async function nowQuery(context: Context, source: Source, { namedTickers, typedF
 }
 
 /**
- * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has one.
- * Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
+ * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has
+ * one. Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
  */
 function presentBandsText(context: Context, { states }: Now, queriedBands: readonly string[] = []): string {
   const hasQueriedBand = (field: string): boolean => {

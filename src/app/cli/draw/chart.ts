@@ -69,7 +69,7 @@ interface Pen {
   character(dots: number): string
 }
 
-/** Braille: eight dots a character, numbered down the left column, then the right; the low row came later (Unicode 5.0, 15.12). */
+/** Braille: eight dots a character, numbered down the left column, then the right; then the low row (Unicode 15.12). */
 const BRAILLE_BITS = [0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80]
 const BRAILLE: Pen = {
   across: 2,
@@ -90,7 +90,7 @@ interface Line {
   dotted?: boolean
 }
 
-/** Draws lines on one scale from left to right, as `height` rows of `width` characters; the lowest value at the bottom. */
+/** Draws lines on one scale from left to right, as `height` rows of `width` characters; low values at the bottom. */
 export function drawLines(lines: readonly Line[], { width, height, ascii }: Size): string[] {
   const pen = ascii ? ASCII : BRAILLE
   // The dots of each character, as bits.
@@ -183,7 +183,7 @@ export function maxLength(texts: readonly string[]): number {
   return texts.reduce((max, text) => Math.max(max, text.length), 0)
 }
 
-/** A line of blocks that rise with the values. Of more values than `width`, each column shows the last one that falls on it. */
+/** A line of blocks that rise with the values. Of more than `width`, a column shows the last that falls on it. */
 export function sparkline(values: readonly number[], { width, ascii }: { width: number; ascii: boolean }): string {
   const blocks = ascii ? ASCII_BLOCKS : BLOCKS
   const columns = Math.min(width, values.length)
@@ -292,8 +292,8 @@ function mostFrequent(codes: readonly number[]): number | null {
 }
 
 /**
- * A line with the letter of the band of each column; a column without bars repeats the one before it. Equal neighbours are
- * painted together.
+ * A line with the letter of the band of each column; a column without bars repeats the one before it. Equal neighbours
+ * are painted together.
  * @param codes as bandCodes returns them, null for a column without bars
  */
 function bandStrip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {

@@ -73,7 +73,7 @@ function shortNoteName(note: string): string {
   return words.length <= MAX_NOTE_NAMES_LENGTH ? words : `${wrap(words, MAX_NOTE_NAMES_LENGTH - 1)[0]}…`
 }
 
-/** Whether a part is shown on this screen. @param medium the medium or detail that the part is for; undefined for all */
+/** Whether a part is shown on this screen. @param medium the medium or detail of the part; undefined for all */
 function isShown(medium: Medium | undefined, { wide = false, explain = false, words }: DrawStyle): boolean {
   if (medium === undefined || medium === 'terminal') return true
   if (medium === 'screen') return !words
@@ -279,8 +279,8 @@ function dateAxisTexts({ x: { values } }: Chart): { at: number; text: string }[]
 const MAX_CLASSES = 12
 
 /**
- * A histogram as lines of text. Neighbouring classes are merged until there are at most MAX_CLASSES. Several series share
- * the bars of the first one; each line then has the share of each series.
+ * A histogram as lines of text. Neighbouring classes are merged until there are at most MAX_CLASSES. Several series
+ * share the bars of the first one; each line then has the share of each series.
  */
 function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
   const { edges, counts } = bars[0]!

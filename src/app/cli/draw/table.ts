@@ -61,8 +61,8 @@ export function fitToWidth(table: Table, width: number): { table: Table; hidden:
 }
 
 /**
- * A second table with the columns that were hidden in the first one. It repeats the first columns, which say what a row is
- * about. The last hidden column cannot be hidden again.
+ * A second table with the columns that were hidden in the first one. It repeats the first columns, which say what a row
+ * is about. The last hidden column cannot be hidden again.
  */
 function continuation(table: Table, hidden: readonly number[]): Table {
   const isFigure = (column: Column): boolean => column.align === 'right' || column.hidePriority !== undefined
@@ -167,7 +167,7 @@ function legibleBlock(
   return { ...rest, ...texts, faint: faint?.map(legible), table: table && { ...table, rows: rows! } }
 }
 
-/** The parts of a block's text that blank lines separate: the heading, a table or drawing, and the sentences below it. */
+/** The parts of a block's text that blank lines separate: the heading, a table or drawing, the sentences below it. */
 async function blockParts(block: Block, screen: Screen): Promise<string[]> {
   const { title = [], table, drawing, notes = [], phrases = [], faint = [] } = block
   const { width, paint } = screen
@@ -215,7 +215,7 @@ function lastColumnWidth(table: Table, { width }: Screen): number {
   return otherColumns.reduce((widthLeft, column, i) => widthLeft - widthOf(column, i, table) - GAP.length, width)
 }
 
-/** The table with the texts of its last column cut to the width that is left, each with a mark; numbers are never cut. */
+/** The table with the texts of its last column cut to the width that is left, with a mark; numbers are never cut. */
 function cutLastColumn(table: Table, screen: Screen): Table {
   const last = table.columns.length - 1
   if (table.columns[last]?.align === 'right') return table

@@ -44,7 +44,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, indent + line]
 }
 
-/** Lays out phrases side by side while they fit, as lines of at most `width`. Only a phrase that is longer is wrapped. */
+/** Lays out phrases side by side while they fit, as lines of at most `width`. Only a longer phrase is wrapped. */
 export function flowPhrases(phrases: readonly string[], width: number, gap = 3): string[] {
   const lines: string[] = []
   for (const phrase of phrases.flatMap(text => (text.length > width ? wrap(text, width) : [text]))) {
