@@ -23,11 +23,11 @@ const scanCommand: Command = {
   ],
   /** Shows the oversold tickers of a day; without any, says why. */
   async run(context, args) {
-    const withholds = await context.hasMaxLimit()
-    const table = withholds ? OVERSOLD : UNLIMITED_OVERSOLD
+    const hasMaxLimit = await context.hasMaxLimit()
+    const table = hasMaxLimit ? OVERSOLD : UNLIMITED_OVERSOLD
     const typedQuery = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
     // A scan has no second page: a key gets no more, in no form.
-    const query = withholds ? { ...typedQuery, limit: Math.min(typedQuery.limit, MAX_LIMIT) } : typedQuery
+    const query = hasMaxLimit ? { ...typedQuery, limit: Math.min(typedQuery.limit, MAX_LIMIT) } : typedQuery
     const source = await context.source()
     const page = await source.oversold(query)
     const { matches, match_count } = page
