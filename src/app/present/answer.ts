@@ -64,8 +64,8 @@ function eventsAndCases(events: number, cases: number): string {
 }
 
 /**
- * The sentence after a verdict about the other questions that were asked of the same data. It says how many of them would
- * have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
+ * The sentence after a verdict about the other questions that were asked of the same data. It has the number of them that
+ * would have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
  * @param q p of the verdict corrected over the log; null if it is not known, `untested` for a question without a p
  * @param qName name of this q in the sentence
  */

@@ -1,6 +1,6 @@
 import { PERFORMANCES } from '../../core/model/series.js'
 import { count, listNames, numberText, share } from '../../core/numbers.js'
-import type { BandCount, BandCounts, FieldCounts } from '../../data/local/band-counts.js'
+import type { BandCount, BandCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
 import type { Tally, TallyWindow } from '../../research/tally/tally.js'
 import { tallyAnswer, tallyCases } from './answer.js'
@@ -281,15 +281,12 @@ export function describeBandCounts(counts: BandCounts): Described {
       ...['by_ticker_least', 'by_ticker_median', 'by_ticker_most'],
     ],
     rows: fields.flatMap(({ field, hash, bands }) => bands.map(band => ({ field, hash, timeframe, tickers, ...band }))),
-    paragraphs: fields.map(field => ({
-      heading: [field.field, timeframe, count(tickers, 'ticker'), withoutBandText(field)],
-      parts: [tablePart(field.field, BAND_COUNT_COLUMNS, field.bands)],
-    })),
+    paragraphs: fields.map(({ field, bars, undefined: barsWithoutBand, bands }) => {
+      const withoutBand = `${share(barsWithoutBand / bars)} of ${count(bars, 'bar')} without a band`
+      const heading = [field, timeframe, count(tickers, 'ticker'), bars === 0 ? 'no bars' : withoutBand]
+      return { heading, parts: [tablePart(field, BAND_COUNT_COLUMNS, bands)] }
+    }),
   }
-}
-
-function withoutBandText({ bars, undefined: barsWithoutBand }: FieldCounts): string {
-  return bars === 0 ? 'no bars' : `${share(barsWithoutBand / bars)} of ${count(bars, 'bar')} without a band`
 }
 
 const BAND_COUNT_COLUMNS: readonly Column<BandCount>[] = [

@@ -211,7 +211,7 @@ export function percentText(fraction: number | null | undefined, digits = 1): st
 export function probability(p: number | null | undefined): string {
   if (!isKnown(p)) return UNKNOWN_SIGN
   if (p < 0.0001) return '<0.0001'
-  return p >= 0.1 ? p.toFixed(2) : withoutExponent(p.toPrecision(2))
+  return p >= 0.1 ? p.toFixed(2) : p.toPrecision(2)
 }
 
 /** A number with a constant number of decimals, without a sign for zero. */
@@ -240,11 +240,6 @@ export function signedPercentRange(low: number | null, high: number | null): str
 /** Adds thousands separators to the digits before the decimal point. */
 function groupThousands(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',')
-}
-
-/** A number that toPrecision wrote, without an exponent. */
-function withoutExponent(text: string): string {
-  return text.includes('e') ? String(Number(text)) : text
 }
 
 function isKnown(value: number | null | undefined): value is number {
