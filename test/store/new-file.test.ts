@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openImporter } from '../../src/app/open/writing.js'
 import { Busy, StorageError } from '../../src/core/errors.js'
-import type { ImportOptions } from '../../src/data/load/report.js'
+import type { ImportOptions, ImportProgress } from '../../src/data/load/report.js'
 import { simulatedTickers } from '../../src/data/simulate/simulate.js'
 import { openSqlite } from '../../src/data/store/sqlite/data.js'
 import { fileOf, HEADER } from '../support/imports.js'
@@ -109,6 +109,15 @@ describe('a first import', () => {
     expect(await tickersIn(db)).toBe(200)
     expect((await put(db, tickers)).map(({ added }) => added).slice(199, 201)).toEqual([0, 1000])
     expect(await tickersIn(db)).toBe(204)
+  })
+
+  it('reports the number of derived tickers, up to all of them', async () => {
+    const seen: number[] = []
+    const onProgress = ({ stage, done }: ImportProgress): void => {
+      if (stage === 'deriving') seen.push(done)
+    }
+    await put(join(temporaryFolder(), 'bands.db'), MANY, { onProgress })
+    expect(seen).toEqual(MANY.map((_, i) => i + 1))
   })
 
   it('replaces no file that another program has made meanwhile', async () => {

@@ -91,13 +91,13 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** Returns a function to call after each derived ticker. It reports `done`, the tickers before it, and all `rows`. */
+/** Returns a function to call after each derived ticker. It reports their number and rows. */
 export function progressReporter(file: string, tickerCount: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
   return ({ entry }: Pick<TickerData, 'entry'>): void => {
     rows += entry.bars
-    onProgress?.({ file, stage: 'deriving', done: done++, of: tickerCount, rows })
+    onProgress?.({ file, stage: 'deriving', done: ++done, of: tickerCount, rows })
   }
 }
 
