@@ -113,7 +113,8 @@ function isFound({ q }: SweepCell): boolean {
 
 /**
  * The columns of combinations. On a terminal the last one defines the combination, and wraps if that is long. A page has
- * a column for each part of the definition, and those on `wide`.
+ * a column for each part of the definition, and those of a terminal with --wide. A narrow terminal hides the highest
+ * `hidePriority` first.
  */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const pageText = { kind: 'text', on: 'page' } as const

@@ -107,7 +107,6 @@ export class Fetching {
       else pending.push({ ticker, ...start })
     }
     this.#groups = groupTickers(provider, pending, this.#request.replace ?? false)
-    // Days are chosen where they take fewer calls than the tickers do.
     const callsByTicker = this.#groups.reduce((sum, group) => sum + countCalls(provider, group, to), 0)
     const calls = this.#isByDay ? this.#days.length : callsByTicker
     const firstDays = this.#groups.map(({ from }) => from)

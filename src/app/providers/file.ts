@@ -80,7 +80,8 @@ function isZone(name: string): boolean {
 }
 
 /**
- * Parses the vendors in a text of YAML. Throws BadData at file:line:column.
+ * Parses the vendors in a text of YAML. A row with `like` begins with the properties of that built-in vendor. Throws
+ * BadData at file:line:column.
  * @param file the name of the text in errors
  */
 export function parseProviders(source: string, file: string): Provider[] {

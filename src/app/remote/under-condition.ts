@@ -54,6 +54,7 @@ function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: Histo
   const otherTicker = otherTickerOf(ticker, subject)
   const barsOfTest = test.is === 'state' ? test.bars : test.within
   if (barsOfTest > 1) return `${text} counts bars`
+  // A lag moves only tests of named tickers: their band some bars earlier.
   if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
   if (subject.timeframe !== null && subject.timeframe !== timeframe)
     return `${text} asks which ${subject.timeframe} bars were final by then`

@@ -88,6 +88,7 @@ export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: Hel
   return { kind, help, about: asSentence(help), required: true, ...helpOptions }
 }
 
+/** A parameter with a default, used where it is absent. Documents show its help as a sentence (`about`). */
 export function withDefault<V, W>(
   kind: Kind<V, W>,
   fallback: NoInfer<V>,

@@ -271,11 +271,12 @@ class PoolCounts {
 
   /**
    * The buckets that may hold the quantile `p`, and one more on both sides. With c of n values up to x, F_i(x) lies
-   * between (c - 1) / (n - 1) and c / (n - 1).
+   * between (c - 1) / (n - 1) and c / (n - 1). The sums of the pool are upper bounds in this way, too high by at most
+   * `steps`, a step of each column.
    */
   rangeOf(p: number): BucketRange {
     const total = sum(this.#pool.weights)
-    const steps = this.#steps[0]!
+    const [steps = 0] = this.#steps
     const least = (p - SLACK) * total
     const most = (p + SLACK) * total
     let from = 0

@@ -42,7 +42,8 @@ export function hansenHodrick(
 }
 
 /**
- * The ratio of `neweyWest`, with the days in clusters of `block` consecutive ones. Values of a cluster may depend on each
+ * The ratio Σ num / Σ den of two calendar series (den: events of a day) and its standard error. The days are in clusters
+ * of `block` consecutive ones. Values of a cluster may depend on each
  * other (Liang & Zeger 1986). The variance has no correction for few clusters: Student's t with `effectiveBlocks` less
  * one degrees of freedom allows for them, and for very different sizes (Cameron & Miller 2015). null with less than two
  * clusters with events.

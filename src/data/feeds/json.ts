@@ -328,7 +328,7 @@ function polygonTable(file: string, root: JsonObject): JsonTable | null {
   const table = listTable(file, root.results, ['results'])
   if (table?.format !== 'json rows') return null
   const { ticker } = table.columns
-  // With a ticker in each row, the first one shows the market of all, and `symbol` is not read.
+  // With a ticker in each row, the first one shows the market of all; callers ignore `symbol` then.
   const symbol = ticker === undefined ? symbolOf(root) : String(table.rows[0]?.[ticker])
   const zone = symbol !== null && /^[XC]:/.test(symbol) ? 'UTC' : 'America/New_York'
   const withoutPrefix = (cell: unknown) => (typeof cell === 'string' ? cell.replace(/^[XC]:/, '') : cell)

@@ -180,7 +180,10 @@ export function originsAfter(
 const MAX_ORIGINS = 16
 const NEVER_JOINED_NEWEST = 4
 
-/** Limits the number of origins, runs of bars from one import: joins neighbours, shortest first, not over a jump. */
+/**
+ * Limits the number of origins, runs of bars from one import: joins neighbours, shortest first. It
+ * never joins two with an accepted jump of the prices between them, so more may remain.
+ */
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
   const limited = [...origins]
   while (limited.length > MAX_ORIGINS) {

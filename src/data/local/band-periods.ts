@@ -56,7 +56,10 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
   }
 }
 
-/** The band periods of one ticker. @param bars the number of its bars that were final on the day */
+/**
+ * The periods of one ticker in the bands of some fields: the present one, and the lengths of the completed ones in the
+ * same band. With the transitions in range. @param bars the number of its bars that were final on the day
+ */
 function bandPeriodsOfTicker(
   { entry, calendar, fields: columns }: RecordedSeries,
   bars: number,

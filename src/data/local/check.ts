@@ -29,10 +29,10 @@ interface CheckOptions {
 }
 
 /**
- * Cuts bars and facts at random days, derives everything again from the rest, and compares it with the store's values
- * for those days. A difference is a value that used later data. A cut applies to all tickers, sectors included. Similar
- * to freqtrade's lookahead-analysis, which runs a strategy on cut data. Throws NotFound, Busy, InvalidParameter without
- * a cut.
+ * Cuts bars and facts at random days and derives everything again from the rest. Compares the bands by bar with those
+ * derived from all data, and events and outcomes (`aftermath`) with the stored ones. A difference is a value that used
+ * later data. A cut applies to all tickers, sectors included. Similar to freqtrade's lookahead-analysis, which runs a
+ * strategy on cut data. Throws NotFound, Busy, InvalidParameter without a cut.
  */
 export async function checkLookahead(
   cache: Cache,

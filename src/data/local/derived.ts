@@ -159,7 +159,10 @@ function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string 
   return `${timeframe} ${ticker ?? ''}`
 }
 
-/** The data that some fields need, by `dataKey`; a condition also needs the fields and tickers that it names. */
+/**
+ * The data that some fields need, by `dataKey`: recorded fields their records, own fields their bars. A condition (a
+ * ruled field) needs what the fields that it names need. Its own entry may stay empty.
+ */
 function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
   const visited = new Set<string>()

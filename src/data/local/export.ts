@@ -100,6 +100,9 @@ export async function* exportEventBlocks(
   for await (const block of blocks) if (block.rows > 0) yield block
 }
 
+/** No tier limits the range of an export. */
+const FROM_FIRST_DAY = Number.NEGATIVE_INFINITY
+
 /** About how long a ticker with five years of bars takes, in milliseconds, with all fields. */
 const MS_PER_TICKER = 10
 
@@ -113,7 +116,10 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, separator: 
   return { text: bytes.writtenBytes(), rows }
 }
 
-/** The events that pass a filter, by number, in the order of an export. Each series is read once. */
+/**
+ * The events that pass a filter, as indexes into the view of each field, in the order of an export. Each series is read
+ * once. The condition of the filter is read as a field, `when`.
+ */
 export async function* filteredEvents(
   cache: Cache,
   filter: ExportFilter,
@@ -130,7 +136,7 @@ export async function* filteredEvents(
       for (const field of names) {
         const view = await viewOn(field)
         const query = { ticker, field, timeframe, ...eventFilter }
-        yield { field, view, indexes: matchingEvents(view, query, Number.NEGATIVE_INFINITY, extraViews) }
+        yield { field, view, indexes: matchingEvents(view, query, FROM_FIRST_DAY, extraViews) }
       }
     }
   }

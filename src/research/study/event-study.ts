@@ -39,8 +39,9 @@ import { assumptionsOf, hintsOf, warningsOfStudy } from './words.js'
 export type { StudyQuery } from '../../core/params/studies.js'
 
 /**
- * Returns after the events, compared with any bar, random entries and the other bands of the field. The same query on
- * the same data gives the same bytes, in any order of tickers.
+ * Returns after the events, compared with any bar, random entries and the other bands of the field. Each window is a
+ * cell, noted as a trial in the log `trials` if there is one. Its verdict allows for the other windows and trials. The
+ * same query on the same data gives the same bytes, in any order of tickers.
  * Throws NotFound, TierRestricted and Busy as the source does, and InvalidParameter for a market model without a
  * benchmark.
  */

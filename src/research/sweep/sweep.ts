@@ -192,7 +192,10 @@ interface LoggedCells extends RunInLog {
   hashes: readonly string[]
 }
 
-/** Logs every cell (combination), and compares the run with all trials of the log; null without a trial log. */
+/**
+ * Logs every cell (combination), and compares the run with all trials of the log (family `ledger`), or only with itself
+ * (`run`). Null without a trial log.
+ */
 async function logCells(
   cells: readonly LoggedCell[],
   query: KnownSweep,

@@ -159,8 +159,9 @@ export interface TransitionRow {
 }
 
 /**
- * How often each band was followed by each other one, counted by changes: a row for every band. An interval is null if
- * no change goes into the band, or if the days of the changes are unknown.
+ * How often each band was followed by each other one, counted by changes: a row for every band. An interval is
+ * that of a band's share of the changes, on the effective number of `independent` cases. It is null if no change goes
+ * into the band, or if the days of the changes are unknown.
  */
 export function transitionMatrix(bands: readonly string[], changes: readonly Change[]): FollowingRow[] {
   const pairs = pairCounter(bands)

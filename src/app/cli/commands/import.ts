@@ -281,7 +281,7 @@ function factsTable({ facts }: FactsReport): Table {
 /**
  * Columns with the counts and dates of bars or records.
  * @param itemsKey the column with the number of all bars or records
- * @param hidePriority the rank of the first column that may be omitted; the others have higher ranks
+ * @param hidePriority of the column that a narrow terminal hides last; those with higher numbers go first
  */
 function countColumns<Key extends string>(itemsKey: Key, { hidePriority }: { hidePriority: number }) {
   return [

@@ -241,7 +241,10 @@ function addNextReportOfCalendar(module: unknown, context: ModuleContext): Outco
   return addNextReport('calendarEvents', parseModule(context, 'calendarEvents', Calendar, module).earnings, context)
 }
 
-/** Adds the day of the next report, the first of those between which it is expected, unless another module had it. */
+/**
+ * Adds the day of the next report, the first of those between which it is expected, unless another module had it.
+ * Returns 1, the number of days read, or the reason why there is none.
+ */
 function addNextReport(name: string, dates: z.infer<typeof Calendar>['earnings'], context: ModuleContext): Outcome {
   const { known, sink } = context
   const days = (dates.earningsDate ?? []).map(dayOfEpochSecond)
