@@ -89,7 +89,8 @@ function makeInteractive(result: EventStudy | Backtest | Sweep): void {
     body.innerHTML = tableRows(table, shown).text
     const firstText = shown.length < matching.length ? `the first ${count(shown.length)} of ` : ''
     // A page carries no more of a long list than it has room for.
-    const totalText = totalRows > table.rows.length ? `, of ${count(totalRows)}: ${table.sorted!.whole} has all` : ''
+    const totalText =
+      totalRows > table.rows.length ? `, of ${count(totalRows)}: ${table.sorted!.fullListOption} has all` : ''
     const rowsText = `${firstText}${count(matching.length)} rows${totalText}`
     const output = form?.querySelector('output') ?? box.querySelector('.cut')
     if (output) output.textContent = form ? rowsText : `Here are ${rowsText}.`

@@ -28,8 +28,8 @@ export function drawTable(
   </table></div>`
 }
 
-function heading({ title, verbatim, kind, hint }: Heading) {
-  const text = verbatim ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
+function heading({ title, verbatimTitle, kind, hint }: Heading) {
+  const text = verbatimTitle ? title : title.charAt(0).toUpperCase() + title.slice(1).replaceAll('_', ' ')
   return html`<th scope="col" class=${isNumeric(kind) && 'num'} title=${hint}>${text}</th>`
 }
 
