@@ -10,8 +10,8 @@ const { build } = createRequire(join(root, 'package.json'))('esbuild')
 const outfile = join(FOLDER, `draws-${process.pid}.cjs`)
 const contents = `export { openLocal } from './src/app/open/database.ts'
   export { parseBacktest } from './src/core/params/backtest.ts'
-  export { testedRun } from './src/research/backtest/backtest.ts'
-  export { loadStrategies } from './src/research/backtest/trade.ts'`
+  export { runAndTestDraws } from './src/research/backtest/tested-run.ts'
+  export { loadStrategies } from './src/research/backtest/members.ts'`
 const own = pathToFileURL(join(root, 'package.json')).href
 const define = {
   'import.meta.url': JSON.stringify(own),
@@ -32,7 +32,7 @@ await build({
 })
 process.env.NODE_PATH = join(root, 'node_modules')
 Module._initPaths()
-const { openLocal, parseBacktest, testedRun, loadStrategies } = createRequire(own)(outfile)
+const { openLocal, parseBacktest, runAndTestDraws, loadStrategies } = createRequire(own)(outfile)
 
 const { local } = await openLocal({ db: database })
 const tickers = await local.tickers()
@@ -40,8 +40,8 @@ const asked = { tickers, when: 'rsi_zone enters oversold', hold: 20 }
 const { strategy } = parseBacktest(asked, { tier: null })
 const [ready] = await loadStrategies(local, [strategy])
 const start = process.cpuUsage()
-const { simulation } = testedRun(ready, 999)
+const { ranks } = await runAndTestDraws(ready, 999, {})
 const { user, system } = process.cpuUsage(start)
-const draws = simulation.draws.returns.length
+const draws = ranks.length
 process.stdout.write(JSON.stringify({ ms: (user + system) / 1000 / draws, draws }))
 process.exit(0)

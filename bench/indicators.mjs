@@ -2,7 +2,6 @@
 // with 1,250 bars. WHAT: indicators (RSI 14, SMA 20, 50 and 200, MACD, ATR 14, the mean of 50 volumes, the
 // accumulation/distribution line; ours with its slope too), rolling (the percentile among 252 bars), plain (the same without
 // WebAssembly), derive (all that is recorded of a ticker and its weeks), or a package in PLACE that makes the indicators.
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -28,7 +27,7 @@ async function bundled() {
   const contents = `export { record } from './src/core/engine/record.js'
     export { Panel } from './src/core/fields/panel.js'
     export * from './src/core/indicators/rank.js'
-    export { transient } from '${existsSync(join(root, COLUMNS)) ? `./${COLUMNS}` : 'data:text/javascript,export const transient = work => work()'}'
+    export { withReusedMemory } from './${COLUMNS}'
     export { simulatedTickers } from './src/data/simulate/simulate.js'`
   const stdin = { contents, resolveDir: root }
   await build({ stdin, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node22', logLevel: 'error' })
@@ -47,11 +46,10 @@ function during(seconds) {
 }
 
 function indicators(series) {
-  engine.transient(() => {
+  engine.withReusedMemory(() => {
     const { rsi, smaShort, smaMiddle, smaLong, macd, atr, volumeRatio, accumulation } = new engine.Panel(series)
     const all = [rsi, smaShort, smaMiddle, smaLong, macd, atr, volumeRatio, accumulation]
-    // Older builds have the columns themselves.
-    return all.map(figure => (typeof figure === 'function' ? figure() : figure)).length
+    return all.map(figure => figure()).length
   })
 }
 
@@ -59,9 +57,7 @@ function rolling({ close }) {
   return engine.rollingRanks(close, 252, 252)
 }
 
-/** Older builds have nothing else. */
 function plain({ close }) {
-  if (engine.plainRanks === undefined) return rolling({ close })
   return engine.plainRanks(close, { lag: 0, history: 252, least: 252 })
 }
 
