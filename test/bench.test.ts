@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,5 +68,19 @@ describe('the benchmarks', () => {
     const { status, stderr } = bench('U99')
     expect(status).toBe(1)
     expect(stderr).toMatch(/^no row or group is named U99\n/)
+  })
+
+  it('bundle only names that the sources export', async () => {
+    const programs = readdirSync(join(ROOT, 'bench')).filter(name => /\.[cm]js$/.test(name))
+    const imports = programs.flatMap(program => {
+      const text = readFileSync(join(ROOT, 'bench', program), 'utf8')
+      return Array.from(text.matchAll(/export \{ (\w+) \} from '\.\/(src\/[^'$]+)'/g), ([, name, file]) => ({
+        name,
+        file,
+      }))
+    })
+    expect(imports.length).toBeGreaterThan(5)
+    for (const { name, file } of imports)
+      expect(await import(join(ROOT, file!.replace(/\.[jt]s$/, '.ts'))), file).toHaveProperty(name!)
   })
 })
