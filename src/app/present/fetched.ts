@@ -31,7 +31,7 @@ export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   }
 }
 
-/** The largest number of tickers of which each has a row. */
+/** Up to this number of tickers, each has a row. */
 const MOST_LISTED = 30
 
 const QUIET_OUTCOMES: ReadonlySet<FetchedTicker['outcome']> = new Set(['loaded', 'current'])

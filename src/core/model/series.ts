@@ -268,7 +268,7 @@ export interface PackedCloses {
 /** Two decimals are usual; prices of small companies and adjusted ones have up to four. */
 const DENOMINATORS = [100, 10_000]
 
-/** Packs closes with the first denominator by which none of them changes. */
+/** Packs closes over the first denominator that changes none of them. */
 export function packCloses(closes: Float64Array): PackedCloses {
   const numerators = new Int32Array(closes.length)
   for (const denominator of DENOMINATORS)

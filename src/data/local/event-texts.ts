@@ -86,8 +86,8 @@ export class EventTexts {
         const { ended, performances, unrounded } = windows[w]!
         const code = performances[row]!
         aftermath += names[w]! + (code === UNDEFINED ? 'null' : PERFORMANCE_TEXTS[code]!)
-        returns += names[w]! + (ended[row] === 1 ? numberText(unrounded.returns[row]!) : 'null')
-        percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(unrounded.percentiles[row]!))
+        returns += names[w]! + (ended[row] === 1 ? jsonNumber(unrounded.returns[row]!) : 'null')
+        percentiles += names[w]! + (code === UNDEFINED ? 'null' : jsonNumber(unrounded.percentiles[row]!))
       }
       const bar = bars[event]!
       this.#starts[bar] = this.#returnTexts.length
@@ -99,6 +99,6 @@ export class EventTexts {
 
 const PERFORMANCE_TEXTS = PERFORMANCES.map(performance => JSON.stringify({ performance }))
 
-function numberText(value: number): string {
+function jsonNumber(value: number): string {
   return Number.isFinite(value) ? `${value}` : 'null'
 }

@@ -225,7 +225,7 @@ export class PostgresAccounts implements Accounts {
   /** Returns the whole list after the change. Throws InvalidParameter if it would be too long. */
   async changeWatchList(account: number, change: WatchChange): Promise<string[]> {
     const { add, remove, maxTickers } = change
-    const [name] = await this.#accountNames([account]) // by which the tables identify it
+    const [name] = await this.#accountNames([account]) // the tables identify an account by its name
     try {
       const sql = 'SELECT bands_accounts.watch($1, $2, $3, $4) AS tickers'
       const [row] = await this.#db.query<{ tickers: string[] }>(sql, [name, add, remove, maxTickers])
