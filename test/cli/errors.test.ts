@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/app/cli/errors.js'
@@ -152,6 +152,30 @@ describe('every exit code is met', () => {
       const ran = await ask(`${line} --db ${folder.file('none.db')}`)
       expect(ran).toMatchObject({ code: 3, out: '' })
       expect(ran.err).toContain('there is no database at')
+    }
+  })
+
+  test.each([
+    [`import ${BARS}/AAPL.csv --db LINK`, 6, `import ${BARS}/AAPL.csv --db TARGET`],
+    ['events AAPL rsi_zone --db LINK', 3, 'import FILE --db TARGET'],
+    ['remove AAPL --db LINK', 3, 'import FILE --db TARGET'],
+    ['unlock --db LINK', 3, 'import FILE --db TARGET'],
+    ['backup copy --db LINK', 3, 'import FILE --db TARGET'],
+    ['accounts list --accounts LINK', 3, 'accounts create NAME --tier free --accounts TARGET'],
+    ['accounts create ann --tier free --accounts LINK', 6, 'accounts create ann --tier free --accounts TARGET'],
+  ])('a link to a missing file ends in a line that works: %s', async (line, code, works) => {
+    const [link, target] = [folder.file('link.db'), folder.file('target.db')]
+    symlinkSync('target.db', link)
+    try {
+      const ran = await ask(line.replace('LINK', link))
+      expect(ran).toMatchObject({ code, out: '' })
+      const last = ran.err.trimEnd().split('\n').at(-1)!
+      expect(last).toBe(`  try:   bands ${works.replace('TARGET', target)}`)
+      const again = last.split(' bands ')[1]!.replace('FILE', `${BARS}/AAPL.csv`).replace('NAME', 'ann')
+      expect((await ask(again)).code).toBe(0)
+    } finally {
+      for (const name of readdirSync(folder.path).filter(each => /^(link|target)/.test(each)))
+        rmSync(folder.file(name), { recursive: true })
     }
   })
 

@@ -21,6 +21,7 @@ import { version } from '../../core/built.js'
 import { BadData, BandsError, InvalidParameter, NotFound, remedy, StorageError } from '../../core/errors.js'
 import { connect, failureReason, openForReading, Session } from '../../data/store/sqlite/connection.js'
 import {
+  creatablePath,
   type FileKind,
   type Files,
   partialName,
@@ -169,7 +170,7 @@ function existingKinds(files: Files): FileKind[] {
   const kinds = (Object.keys(DATABASE_KINDS) as FileKind[]).filter(kind => existsSync(files[kind]))
   if (kinds.length > 0) return kinds
   const message = `there is nothing to back up: no database at ${files.data}.`
-  throw new NotFound(message, [], { remedy: remedy('import', ['FILE'], { db: files.data }) })
+  throw new NotFound(message, [], { remedy: remedy('import', ['FILE'], { db: creatablePath(files.data) }) })
 }
 
 /** Copies the files of some kinds as of one moment. Throws BadData for a damaged one. */

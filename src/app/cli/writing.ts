@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { NotFound } from '../../core/errors.js'
 import { count } from '../../core/numbers.js'
 import type { Importer } from '../../data/load/import.js'
-import { databasePath } from '../open/paths.js'
+import { databasePath, noDatabase } from '../open/paths.js'
 import { openImporter, openPuller, type Puller } from '../open/writing.js'
 import type { Context } from './context.js'
 
@@ -15,8 +14,8 @@ export const WAIT = ['--wait', 'wait while another process is writing'] as const
 export async function openForImport(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
   context.refuseRemote()
   const { choice } = context
-  if (!make && !existsSync(databasePath(choice)))
-    throw new NotFound(`there is no database at ${databasePath(choice)}; bands import FILE makes one.`)
+  const path = databasePath(choice)
+  if (!make && !existsSync(path)) throw noDatabase(path)
   return closeAndReport(context, await openImporter({ ...choice, wait }))
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound, type Remedy, remedy } from '../../core/errors.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { accountsValue } from '../../core/params/values.js'
-import type { Files } from '../../data/store/sqlite/files.js'
+import { creatablePath, type Files } from '../../data/store/sqlite/files.js'
 import type { VerifiedFile } from '../../data/store/sqlite/verify.js'
 import type { Accounts } from '../../server/accounts/accounts.js'
 import { parseAddress } from '../../server/accounts/postgres/address.js'
@@ -26,7 +26,10 @@ export async function openAccounts({
   if (existsSync(path)) await refuseSharedSecret(path)
   else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
-      remedy: remedy('accounts create', ['NAME'], { tier: 'free', ...(choice.accounts && { accounts: path }) }),
+      remedy: remedy('accounts create', ['NAME'], {
+        tier: 'free',
+        ...(choice.accounts && { accounts: creatablePath(path) }),
+      }),
     })
   const { openSqliteAccounts } = await import('../../server/accounts/sqlite/accounts.js')
   return openSqliteAccounts(path, choice.notice)

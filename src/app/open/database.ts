@@ -28,6 +28,7 @@ import {
   isSample,
   listsPath,
   namedDatabase,
+  noDatabase,
   openForReading,
 } from './paths.js'
 
@@ -74,9 +75,7 @@ export async function openLocal(options: OpenOptions = {}): Promise<Opened> {
   refuseUnfinishedRestore(path)
   if (namedDatabase(choice) !== null) {
     if (existsSync(path)) return openedStore(openForReading(choice), path, view)
-    throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
-      remedy: remedy('import', ['FILE'], { db: path }),
-    })
+    throw noDatabase(path)
   }
   if (!existsSync(path)) return openSample(view)
   const opened = openedStore(openForReading(choice), path, view)

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { ConfigError, wrong } from '../../core/errors.js'
+import { ConfigError, NotFound, remedy, wrong } from '../../core/errors.js'
 import { objectOf } from '../../core/params/arguments.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
 import { fileValue, textOf } from '../../core/params/values.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
-import type { Files } from '../../data/store/sqlite/files.js'
+import { creatablePath, type Files } from '../../data/store/sqlite/files.js'
 import type { Store } from '../../data/store/store.js'
 
 /** The paths of the database and of the files next to it. */
@@ -45,6 +45,13 @@ function defaultPath({ env = process.env }: DatabaseChoice): string {
   // The XDG base directory specification has relative paths ignored.
   const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
   return join(folder, 'bands', 'bands.db')
+}
+
+/** The error for a database that is missing; its remedy makes one there. */
+export function noDatabase(path: string): NotFound {
+  return new NotFound(`there is no database at ${path}; an import makes one.`, [], {
+    remedy: remedy('import', ['FILE'], { db: creatablePath(path) }),
+  })
 }
 
 export function isSample(choice: DatabaseChoice): boolean {

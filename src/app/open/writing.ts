@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { NotFound } from '../../core/errors.js'
 import { checkFunction, checkOptions, objectOf } from '../../core/params/arguments.js'
 import { fileValue, flagValue } from '../../core/params/values.js'
 import type { Importer } from '../../data/load/import.js'
@@ -9,7 +8,7 @@ import { restoreNotePath } from '../../data/store/sqlite/files.js'
 import { lockForWriting, retryWhileBusy, type Store, UNDERIVED, type Writer } from '../../data/store/store.js'
 import type { PageSource, PullOptions } from '../remote/pull.js'
 import type { PullReport, PullRequest } from '../remote/pull-plan.js'
-import { type DatabaseChoice, databasePath, filesOf } from './paths.js'
+import { type DatabaseChoice, databasePath, filesOf, noDatabase } from './paths.js'
 
 /**
  * Opens the database for writing and takes its writer lock. A missing database is made when the first data come. Throws
@@ -103,7 +102,7 @@ function writerOfThisProcess(): Writer {
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await pathAfterRestore(choice)
-  if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
+  if (!existsSync(path)) throw noDatabase(path)
   return { path, freed: releaseLock(path) }
 }
 

@@ -147,12 +147,10 @@ function isLeftover(file: string, ending: string): boolean {
   return Date.now() - changed > LEFTOVER_AGE_MS
 }
 
-/** Throws if a path is a link to a file that does not exist: the link would be replaced by the new file. */
-export function refuseDanglingLink(path: string): void {
-  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return
-  throw new Error(
-    `it is a link to ${resolve(dirname(path), readlinkSync(path))}, where no file is; name that path itself`,
-  )
+/** Where a file can be made for a path: the target of a link to a missing file, otherwise the path itself. */
+export function creatablePath(path: string): string {
+  const isLink = !existsSync(path) && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
 }
 
 /**

@@ -34,6 +34,8 @@ export interface DatabaseKind {
   /** A table that each database of this kind has from the first step on. */
   readonly table: string
   readonly createCommand: Remedy
+  /** The parameter that names its file; absent if the name follows from that of the data. */
+  readonly option?: 'db' | 'accounts'
   /** What to do with a damaged one, in words. */
   readonly mend: string
   /** File mode of a new file. */

@@ -238,6 +238,7 @@ export const DATA: DatabaseKind = {
   migrations: MIGRATIONS,
   table: 'tickers',
   createCommand: remedy('import', ['FILE']),
+  option: 'db',
   mend: 'import the files again into a new database',
   mode: 0o644,
 }

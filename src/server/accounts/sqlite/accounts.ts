@@ -333,6 +333,7 @@ function insertKey(db: Session, account: number, key: NewKey, replaced: string |
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
   createCommand: remedy('accounts create', ['NAME'], { tier: 'free' }),
+  option: 'accounts',
   // Charges are stored nowhere else.
   mend: 'put a copy from before in its place',
   mode: 0o600,
