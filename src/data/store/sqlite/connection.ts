@@ -15,9 +15,9 @@ import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { Options, Statement } from 'better-sqlite3'
 import { builtPath } from '../../../core/built.js'
-import { BandsError, NotWritten, remedy, StorageError, WriterBusy } from '../../../core/errors.js'
+import { BandsError, NotWritten, StorageError, WriterBusy } from '../../../core/errors.js'
 import { contentHash } from '../content.js'
-import { creatablePath, linkIfAbsent, partialName, removeFilesOfKilledRuns, writtenFileCheck } from './files.js'
+import { linkIfAbsent, partialName, refuseDanglingLink, removeFilesOfKilledRuns, writtenFileCheck } from './files.js'
 import {
   type Connection,
   copyNotice,
@@ -114,18 +114,6 @@ export function createPartial(
     upgradeSchema(db, partial, kind, connect)
     finish(db)
   })
-}
-
-/** Throws StorageError if a path is a link to a missing file: the new file would replace the link. */
-function refuseDanglingLink(path: string, { option, createCommand }: DatabaseKind): void {
-  const target = creatablePath(path)
-  if (target === path) return
-  const about = option && { remedy: remedy(createCommand.command, [], { [option]: target }, true) }
-  const advice = option ? 'name that path itself' : 'remove the link'
-  throw new StorageError(
-    `cannot make a database at ${path}: it is a link to ${target}, where no file is; ${advice}`,
-    about,
-  )
 }
 
 /** The error for a database that cannot be made; the cause itself if it is a BandsError. */

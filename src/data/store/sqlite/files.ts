@@ -13,8 +13,8 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { FileLost } from '../../../core/errors.js'
-import { withFile } from './migrations.js'
+import { FileLost, remedy, StorageError } from '../../../core/errors.js'
+import { type DatabaseKind, withFile } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
 
 /** Files and their names: the file under a name, how a file gets its name, and leftovers of killed processes. */
@@ -151,6 +151,18 @@ function isLeftover(file: string, ending: string): boolean {
 export function creatablePath(path: string): string {
   const isLink = !existsSync(path) && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path
+}
+
+/** Throws StorageError if a path is a link to a missing file: the new file would replace the link. */
+export function refuseDanglingLink(path: string, { option, createCommand }: DatabaseKind): void {
+  const target = creatablePath(path)
+  if (target === path) return
+  const about = option && { remedy: remedy(createCommand.command, [], { [option]: target }, true) }
+  const advice = option ? 'name that path itself' : 'remove the link'
+  throw new StorageError(
+    `cannot make a database at ${path}: it is a link to ${target}, where no file is; ${advice}`,
+    about,
+  )
 }
 
 /**
