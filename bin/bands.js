@@ -4,7 +4,7 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (!(major >= 24 || (major === 22 && minor >= 14))) {
   handOver()
-} else if (!saidVersion()) {
+} else if (!printsAtOnce()) {
   require('../dist/cli/main.js')
     .main(process.argv.slice(2))
     .then(code => {
@@ -12,11 +12,14 @@ if (!(major >= 24 || (major === 22 && minor >= 14))) {
     })
 }
 
-/** Whether only the version was asked for, and is printed: no command is loaded for that. */
-function saidVersion() {
-  if (process.argv.length !== 3 || process.argv[2] !== '--version') return false
+/** Prints the version or the first page of help, and returns true, if only that was asked for: no command is loaded. */
+function printsAtOnce() {
+  const [word = '--help', ...others] = process.argv.slice(2)
+  if (others.length > 0 || !['--version', '--help'].includes(word)) return false
+  const { readFileSync, writeSync } = require('node:fs')
   try {
-    require('node:fs').writeSync(1, `bands ${require('../package.json').version}\n`)
+    const version = () => `bands ${require('../package.json').version}\n`
+    writeSync(1, word === '--version' ? version() : readFileSync(`${__dirname}/../dist/help.txt`))
     return true
   } catch {
     return false

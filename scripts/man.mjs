@@ -4,10 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** Writes man/bands.1 and one page a command, or a group of them, below `dist`. */
+/** Writes help.txt, man/bands.1, and one page a command, or a group of them, below `dist`. */
 export async function writeManPages(dist, version) {
   const { manual } = createRequire(import.meta.url)(join(dist, 'cli/main.js'))
-  const { commands, groups, options, notes } = await manual()
+  const { top, commands, groups, options, notes } = await manual()
+  writeFileSync(join(dist, 'help.txt'), top)
   const folder = join(dist, 'man')
   mkdirSync(folder, { recursive: true })
   const write = (name, summary, body) => {

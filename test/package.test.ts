@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -108,8 +109,8 @@ describe('the published package', () => {
     expect([...folders].sort()).toEqual([...pages, 'bin', 'data', 'dist', 'package.json'].sort())
   })
 
-  it('has at most 155 files', () => {
-    expect(files.length).toBeLessThanOrEqual(155)
+  it('has at most 156 files', () => {
+    expect(files.length).toBeLessThanOrEqual(156)
   })
 
   it('has no page with a link that leads nowhere', () => {
@@ -142,6 +143,20 @@ describe('the published package', () => {
     expect(bytes(version!)).toBeLessThan(0.7 * bytes(question!))
     const builtin = loadedOfNode(['--version'])
     for (const name of ['child_process', 'crypto', 'fs/promises', 'zlib', 'os']) expect(builtin).not.toContain(name)
+  })
+
+  it('prints its version and the first page of help without its code', () => {
+    const alone = join(home, 'alone')
+    for (const path of ['bin/bands.js', 'bin/package.json', 'package.json', 'dist/help.txt']) {
+      mkdirSync(dirname(join(alone, path)), { recursive: true })
+      copyFileSync(join(installed, path), join(alone, path))
+    }
+    const [version, help, whole] = [
+      ...['--version', '--help'].map(word => run(process.execPath, [join(alone, 'bin/bands.js'), word])),
+      run(process.execPath, [join(installed, 'bin/bands.js'), 'help']),
+    ]
+    expect(version).toMatch(/^bands \d+\.\d+\.\d+\n$/)
+    expect(help).toBe(whole)
   })
 
   it('draws its tables without the locales of node, which take as long as all else', () => {

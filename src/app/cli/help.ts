@@ -89,10 +89,11 @@ function briefHelp(request: CommandHelp) {
   }
 }
 
-/** The help of every command and the global options, from which the build makes man pages. */
+/** All help, from which the build makes man pages and `help.txt`, the first page, which bin/bands.js prints. */
 export async function manual() {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
-  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes: [EXIT_CODES_NOTE, STABILITY_NOTE] }
+  const notes = [EXIT_CODES_NOTE, STABILITY_NOTE]
+  return { top: TOP_HELP, commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes }
 }
 
 /** Groups options by their headings in this order; one without a heading joins the option before it. */

@@ -100,7 +100,7 @@ async function exitCodeOf(error: unknown, argv: readonly string[], world: World,
   return report(error, argv, world, context)
 }
 
-/** The help of every command, for the man pages that the build makes. */
+/** All help, for the build. */
 export async function manual(): Promise<unknown> {
   return (await import('./help.js')).manual()
 }
