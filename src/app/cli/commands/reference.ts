@@ -118,6 +118,7 @@ const schema: Command = {
   notes: [
     'A JSON Schema (draft 2020-12) of what a command prints with --json, or of the strategy file of a backtest. Keys may be added to an answer, so readers should let unknown ones through.',
   ],
+  withoutFields: true,
   async run(context, args) {
     const schemas = await allSchemas()
     const word = args.argument(0)
@@ -166,6 +167,7 @@ const completion: Command = {
     'Prints a script that lets the shell complete commands, options, values, fields, the bands of the typed field, and loaded tickers.',
     'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
   ],
+  withoutFields: true,
   async run(context, args) {
     const shell = wordValue('shell', args.argument(0)!, SHELLS)
     const script = SCRIPTS[shell]
