@@ -138,13 +138,18 @@ describe('the address of a database of PostgreSQL', () => {
     }
     expect(await passwordOf(parseAddress('db', 'postgres://h', { PGPASSWORD: SECRET }).config)).toBe(SECRET)
     const passwords = join(temporaryFolder(), 'pgpass')
-    writeFileSync(passwords, `# all\nh:5432:other:ann:wrong\nh:*:d\\:e:ann:with\\:colon\nlocalhost:*:*:ann:socket\n`, {
-      mode: 0o600,
-    })
+    writeFileSync(
+      passwords,
+      `# all\nh:5432:other:ann:wrong\nh:*:d\\:e:ann:with\\:colon\nlocalhost:*:*:ann:socket\n/srv/own:*:*:ann:own\n`,
+      {
+        mode: 0o600,
+      },
+    )
     const inFile = (url: string) => passwordOf(parseAddress('db', url, { PGPASSFILE: passwords }).config)
     expect(await inFile('postgres://ann@h/d%3Ae')).toBe('with:colon')
     expect(await inFile('postgres:///x?user=ann&host=/run/postgresql')).toBe('socket')
     expect(await inFile('postgres://bob@h/other')).toBe('')
+    expect(await inFile('postgres:///x?user=ann&host=/srv/own')).toBe('own')
     chmodSync(passwords, 0o644)
     await expect(inFile('postgres://ann@h/other')).rejects.toThrow('can be read or changed by others; chmod 600')
     const unknown = failureOf(() => parseAddress('db', 'postgres://?service=prdo', env))
@@ -155,6 +160,24 @@ describe('the address of a database of PostgreSQL', () => {
     const broken = failureOf(() => parseAddress('db', 'postgres://?service=other', env))
     expect(broken.message).toMatch(new RegExp(`^${file}:3: may set host, port,`))
     expect(broken.message).not.toContain('nonsense')
+  })
+
+  // As passwordFromFile of libpq (fe-connect.c) reads them.
+  it.each([
+    ['an empty port matches no port', 'h::5432:d:ann:wrong\nh:5432:d:ann:right', 'right'],
+    ['an empty host matches no host', ':5432:d:ann:wrong\n*:5432:d:ann:right', 'right'],
+    ['an empty database or user matches none', 'h:*::ann:wrong\nh:*:d::wrong\nh:*:d:*:right', 'right'],
+    ['an empty password is one', 'h:5432:d:ann::more\nh:5432:d:ann:later', ''],
+    ['a password ends at a colon', 'h:5432:d:ann:right:more', 'right'],
+    ['a password may have escaped signs', 'h:5432:d:ann:a\\:b\\\\c\\d', 'a:b\\cd'],
+    ['a backslash at the end is itself', 'h:5432:d:ann:a\\', 'a\\'],
+    ['an escaped star is no wildcard', '\\*:5432:d:ann:wrong\n*:*:*:*:right', 'right'],
+    ['a line without a password does not count', 'h:5432:d:ann\nh:5432:d:ann:right\r\n', 'right'],
+    ['a comment begins with #', '#h:5432:d:ann:wrong\n#:*:*:*:wrong', ''],
+  ])('reads a line of .pgpass as PostgreSQL does: %s', async (_rule, lines, password) => {
+    const PGPASSFILE = join(temporaryFolder(), 'pgpass')
+    writeFileSync(PGPASSFILE, lines, { mode: 0o600 })
+    expect(await passwordOf(parseAddress('db', 'postgres://ann@h/d', { PGPASSFILE }).config)).toBe(password)
   })
 
   it('is encrypted to other machines unless it is said, and never perhaps', () => {

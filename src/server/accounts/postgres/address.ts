@@ -42,13 +42,15 @@ export function parseAddress(param: string, text: string, env: Env = process.env
   const port = integerOf(settings, 'port', { fallback: 5432, max: 65_535 })
   const seconds = integerOf(settings, 'connect_timeout', { fallback: 5, max: 3_600 })
   const database = settings.dbname ?? user
+  const hostNames = DEFAULT_SOCKET_FOLDERS.includes(host) ? [host, 'localhost'] : [host]
   const config = {
     host,
     port,
     user,
     database,
     // Read for each connection, so that a changed password is used from the next one on.
-    password: () => settings.password ?? findPassword(passwordFilePath(env), [host, String(port), database, user]),
+    password: () =>
+      settings.password ?? findPassword(passwordFilePath(env), [hostNames, [String(port)], [database], [user]]),
     ssl: tlsSettings(settings, host),
     application_name: settings.application_name ?? 'bands',
     connectionTimeoutMillis: seconds * 1000,
@@ -124,31 +126,34 @@ function passwordFilePath(env: Env): string {
   return join(env.HOME || homedir(), '.pgpass')
 }
 
+/** The folders of sockets that PostgreSQL is built with, which a password file may call localhost. */
+const DEFAULT_SOCKET_FOLDERS = ['/tmp', '/run/postgresql', '/var/run/postgresql']
+
 /**
- * The password in the first line of a password file that matches; empty if none does, or there is no file. Throws
- * ConfigError if other users can read the file.
- * @param wanted host, port, database and user
+ * The password in the first line of a password file that matches; empty if none does, or there is no file. It reads a
+ * line as PostgreSQL's own programs do; the package pgpass skips lines with an empty field. Throws ConfigError if other
+ * users can read the file.
+ * @param wanted the names of host, port, database and user
  */
-function findPassword(file: string, wanted: readonly string[]): string {
+function findPassword(file: string, wanted: readonly (readonly string[])[]): string {
   if (!existsSync(file)) return ''
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
   for (const line of readText(file).split(/\r?\n/)) {
-    if (line.startsWith('#')) continue
-    // Parts have colons between them; a backslash escapes one that is part of a value.
-    const escapedParts = line.match(/(?:\\.|[^:\\])+/g) ?? []
-    const unescapedParts = escapedParts.map(part => part.replace(/\\(.)/g, '$1'))
-    const password = unescapedParts[wanted.length]
-    if (password !== undefined && wanted.every((value, i) => matchesPart(unescapedParts[i]!, value))) return password
+    const [, ...fields] = PASSWORD_LINE.exec(line) ?? []
+    const password = fields[wanted.length]
+    if (password === undefined || line.startsWith('#')) continue
+    if (wanted.every((names, i) => fields[i] === '*' || names.includes(unescapeField(fields[i]!))))
+      return unescapeField(password)
   }
   return ''
 }
 
-/** Whether a part of a line in a password file matches a value. `*` matches any; a socket is called localhost there. */
-function matchesPart(part: string, value: string): boolean {
-  const name = value.startsWith('/') ? 'localhost' : value
-  return part === '*' || part === name
-}
+/** A field in a password file: perhaps empty, and with an escaped colon or backslash. */
+const FIELD = String.raw`((?:\\.|[^:\\]|\\$)*)`
+const PASSWORD_LINE = new RegExp(`^${`${FIELD}:`.repeat(4)}${FIELD}`)
+
+const unescapeField = (field: string): string => field.replace(/\\(.)/g, '$1')
 
 /** A setting as an integer from `min` to `max`, or the fallback if it is not set. Throws ConfigError. */
 function integerOf(settings: Settings, name: Setting, range: { fallback: number; max: number; min?: number }): number {
