@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { wordsAsText } from '../../src/core/errors.js'
+import { type BadData, wordsAsText } from '../../src/core/errors.js'
 import { formatDay, parseDay } from '../../src/core/model/day.js'
 import { readYahooFacts } from '../../src/data/feeds/facts/yahoo.js'
 import type { FactsResult, ReadOptions } from '../../src/data/feeds/feed.js'
@@ -203,6 +203,18 @@ describe('a quote summary of Yahoo', () => {
     expect(() => readYahooFacts('-', summary(grades), {})).toThrow(
       '-: the document names no ticker, and standard input has no name; give it with ticker',
     )
+    const remedyOf = (file: string) => {
+      const read = (ticker?: string) => readYahooFacts(file, summary(grades), ticker === undefined ? {} : { ticker })
+      try {
+        return read()
+      } catch (error) {
+        const { params } = (error as BadData).remedy!
+        expect(tickers(read(String(params!.ticker)))).toEqual([params!.ticker])
+        return params
+      }
+    }
+    expect(remedyOf('yahoo_def.json')).toEqual({ ticker: 'DEF' })
+    expect(remedyOf('-')).toEqual({ ticker: 'AAPL' })
   })
 
   it('may be a message of Yahoo', () => {

@@ -358,6 +358,9 @@ describe('the name of a file', () => {
   it.each([
     ['my_prices.csv', 'MY'],
     ['NYSE_IBM.csv', 'IBM'],
+    ['yahoo_aapl.csv', 'AAPL'],
+    ['nasdaq-dollar_goog.csv', 'GOOG'],
+    ['tiingo-eod_googl.csv', 'GOOGL'],
     ['HistoricalQuotes.csv', 'HISTORICALQUOTES'],
     ['kurse von siemens 2024.csv', 'KURSE'],
     ['数据.csv', 'AAPL'],

@@ -5,7 +5,7 @@ import type { Format } from './feed.js'
 import {
   COLUMN_NAMES,
   DOUBTFUL_TICKERS,
-  isExchange,
+  isOrigin,
   normalizedColumnName,
   PRICES,
   ROLES,
@@ -276,10 +276,9 @@ export function tickerOfFile(
 }
 
 /** A likely ticker in the name of a file, for the suggested command; AAPL where there is none. */
-function likelySymbol(name: string): string {
+export function likelySymbol(name: string): string {
   const parts = name.split(/[^A-Za-z0-9.^=-]+/).filter(part => parseTicker(part) !== null)
-  const [first = 'AAPL', second] = parts
-  return (second !== undefined && isExchange(first) ? second : first).toUpperCase()
+  return (parts.find(part => !isOrigin(part)) ?? parts[0] ?? 'AAPL').toUpperCase()
 }
 
 /** A document's own symbol as a ticker; throws BadData when it is not one. */

@@ -149,8 +149,13 @@ const EXCHANGES = new Set(
   ),
 )
 
-export function isExchange(name: string): boolean {
-  return EXCHANGES.has(name.toUpperCase())
+/** Vendors and programs that people name files after. */
+const VENDORS = new Set('YAHOO YFINANCE STOOQ TIINGO POLYGON QUANDL ALPHAVANTAGE EODHD ALPACA INVESTING SEC'.split(' '))
+
+/** Whether a part of a file's name says where the file is from: `yahoo`, `tiingo-eod`, `NASDAQ`. */
+export function isOrigin(part: string): boolean {
+  const name = part.toUpperCase().split('-', 1)[0]!
+  return EXCHANGES.has(name) || VENDORS.has(name)
 }
 
 /** How tools name their files; the first group that is there is the symbol. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, parameter, sentence, type Words } from '../../../core/errors.js'
+import { BadData, parameter, remedy, sentence, type Words } from '../../../core/errors.js'
 import type { Day } from '../../../core/model/day.js'
 import {
   FACT_COLUMNS,
@@ -13,7 +13,7 @@ import {
 import { parseTicker } from '../../../core/model/terms.js'
 import { firstNames } from '../../../core/numbers.js'
 import type { FactsResult, TickerFacts } from '../feed.js'
-import { parseTickerOption, tickerOfSymbol, withoutExtensions } from '../layout.js'
+import { likelySymbol, parseTickerOption, tickerOfSymbol, withoutExtensions } from '../layout.js'
 import { normalizedColumnName } from '../names.js'
 import { latestBar } from '../price-rows.js'
 import { Remarks } from '../refusals.js'
@@ -142,9 +142,11 @@ export function documentTicker(file: string, ownSymbol: string | null, hint: str
   if (tickerHint !== null) return tickerHint
   const ticker = ownSymbol === null ? tickerOfFileName(file) : tickerOfSymbol(file, ownSymbol)
   if (ticker !== null) return ticker
-  const name =
-    file === '-' ? 'standard input has no name' : `the file's name (${withoutExtensions(basename(file))}) is none`
-  throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
+  const name = withoutExtensions(basename(file))
+  const fileText = file === '-' ? 'standard input has no name' : `the file's name (${name}) is none`
+  const message = sentence`the document names no ticker, and ${fileText}; give it with ${parameter('ticker')}`
+  const suggested = file === '-' ? 'AAPL' : likelySymbol(name)
+  throw new BadData({ file }, message, { remedy: remedy('import', [file], { ticker: suggested }, true) })
 }
 
 function tickerOfFileName(file: string): string | null {
