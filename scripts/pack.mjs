@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const LOADER = 'packs.js'
-/** A pack of less takes in what the next commands load: a package of some hundred files is what people expect. */
+/** A pack of less takes in what the next commands load, if it is not large: people expect a package of some hundred files. */
 const SMALL = 34_816
 /** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
 const LARGE = 98_304
@@ -135,7 +135,7 @@ async function packsOf(dist, texts) {
 const isUsed = ways => ways.includes('0')
 
 function goesWith(pack, length, ways) {
-  if (isUsed(ways)) return ways === pack.ways || pack.length < SMALL
+  if (isUsed(ways)) return ways === pack.ways || (pack.length < SMALL && length < LARGE)
   return !isUsed(pack.ways) && length < LARGE && pack.length + length <= FULL
 }
 
