@@ -30,6 +30,16 @@ describe('bands events', () => {
     )
   })
 
+  test('names a next line that asks the same source, day and range', async () => {
+    const typedOptions = '--as-of 2017-01-01 --after=2014-01-01 --timeframe daily --db sample'
+    const { err } = await ask(`events AAPL rsi_zone --band oversold ${typedOptions} --limit 1`, { terminal: 80 })
+    const [, next] = /^next: bands (.*)$/m.exec(unpainted(err))!
+    expect(next).toBe(`tally AAPL rsi_zone --band oversold ${typedOptions}`)
+    const { err: after, code } = await ask(next!, { terminal: 80 })
+    expect(code).toBe(0)
+    expect(unpainted(after)).toContain(`next: bands study AAPL rsi_zone --band oversold ${typedOptions}`)
+  })
+
   test('distinguishes an open window from one without history', async () => {
     const oldest = await ask('events AAPL rsi_zone --band oversold --before 2014-01-01 --wide', { terminal: 140 })
     expect(oldest.out).toContain('no_history')

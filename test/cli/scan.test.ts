@@ -82,7 +82,9 @@ describe('bands scan oversold', () => {
     expect(lines[3]).toMatch(/^SIM\d+ +deep_oversold +\d+ /)
     expect(lines[12]).toMatch(/^.*VOLUME.* hidden \(terminal too narrow\);/)
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
-    expect(unpainted(err)).toMatch(/next: bands tally SIM\d+ rsi_zone --band deep_oversold/)
+    expect(unpainted(err)).toMatch(
+      new RegExp(`next: bands tally SIM\\d+ rsi_zone --band deep_oversold .*--as-of ${DAY}`),
+    )
   })
 
   test('shows in the table what JSON holds, a dash where nothing is known', async () => {

@@ -151,6 +151,40 @@ export function replaceWithinWord(
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
+/** The options that name several tickers. */
+const POOL_NAMES = ['--tickers', '--watch', '--all']
+
+/** Options that stay in the next command: where it asks, as of which day, and about which events. */
+const LASTING_NAMES =
+  '--db --remote --profile --key-file --allow-plain-http --tier --as-of --timeframe --after --before --context --context-lag'
+
+/** Whether a line names several tickers by an option. */
+export function hasPoolOption(argv: readonly string[]): boolean {
+  return argv.some(word => POOL_NAMES.includes(word.split('=', 1)[0]!))
+}
+
+/**
+ * The line of the next command: it asks the same source about the same day and range.
+ * @param tickers to name; without any the typed options that name tickers stay, otherwise all tickers
+ * @param words the field and band, or the condition
+ */
+export function nextLine(
+  argv: readonly string[],
+  command: string,
+  tickers: readonly string[],
+  words: readonly string[],
+): string {
+  const lasting = [...LASTING_NAMES.split(' '), ...(tickers.length > 0 ? [] : POOL_NAMES)]
+  const typedOptions = argv.flatMap((word, at) => {
+    const [name = ''] = word.split('=', 1)
+    if (!lasting.includes(name)) return []
+    const isWhole = word !== name || name === '--all' || name === '--allow-plain-http'
+    return isWhole ? [word] : argv.slice(at, at + 2)
+  })
+  const all = tickers.length > 0 || hasPoolOption(argv) ? [] : ['--all']
+  return quotedLine([command, ...tickers, ...all, ...words, ...typedOptions])
+}
+
 /** A command line to paste; words are quoted if a shell would change them. */
 export function quotedLine(words: readonly string[]): string {
   return [

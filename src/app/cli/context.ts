@@ -276,12 +276,13 @@ export class Context {
     if (!this.config.quiet) await this.notice(text)
   }
 
-  /** Writes hints, only for a person at a terminal. */
+  /** Writes hints, only for a person at a terminal. A label and a command line to paste stay on one line. */
   async hint(...texts: string[]): Promise<void> {
     const { err, env } = this.world
     if (!this.isHinting || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
-    const lines = texts.flatMap(text => wrap(printable(text), widthOf(err, env))).map(line => paint.faint(line))
+    const width = (text: string) => (/^[a-z ]+: bands /.test(text) ? Number.POSITIVE_INFINITY : widthOf(err, env))
+    const lines = texts.flatMap(text => wrap(printable(text), width(text))).map(line => paint.faint(line))
     await err.write(linesText(this.#hasHinted ? lines : ['', ...lines]))
     this.#hasHinted = true
   }

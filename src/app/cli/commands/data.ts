@@ -19,7 +19,7 @@ import { describeAccount, describeFacts, describeStatus, describeTrials } from '
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Remote } from '../../remote/remote.js'
 import type { Args, Command } from '../command.js'
-import { remedyLine } from '../command-line.js'
+import { nextLine, remedyLine } from '../command-line.js'
 import { isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import { TICKER, WIDE } from '../options.js'
@@ -79,7 +79,8 @@ const facts: Command = {
     const asOfText = result.as_of === null ? '' : ` by ${result.as_of}`
     if (firstKind === undefined)
       await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${asOfText}; bands import FILE loads facts.`)
-    else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${firstKind.kind}`)
+    else if (kind === undefined)
+      await context.hint(`next: ${nextLine(context.argv, 'facts', [ticker], ['--kind', firstKind.kind])}`)
   },
 }
 

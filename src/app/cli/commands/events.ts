@@ -4,7 +4,7 @@ import { FILTERS, MAX_LIMIT, UNLIMITED_EVENTS } from '../../../core/params/quest
 import { optionsOf } from '../../../core/params/row.js'
 import type { NewestEvents } from '../../../core/source.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, quotedLine } from '../command-line.js'
+import { eventWords, nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import {
   eventsQuery,
@@ -110,7 +110,7 @@ async function showEvents(context: Context, args: Args, query: EventsQuery): Pro
   // A server that sells plans names the address in its own refusals.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
-  await context.hint(...hintsFor(result, query, { wide, upgrade, olderOption }))
+  await context.hint(...hintsFor(result, query, { wide, upgrade, olderOption, argv: context.argv }))
   return result.total
 }
 
@@ -132,23 +132,27 @@ function leftOutText({ events, total }: NewestEvents, option: string, isLimited:
  * Hints that explain the signs and the omitted rows, and name the next command.
  * @param upgrade the end of the hint at a higher tier
  * @param olderOption the option for older rows
+ * @param argv the typed line
  */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,
-  { wide, upgrade, olderOption }: { wide: boolean; upgrade: string; olderOption: string },
+  {
+    wide,
+    upgrade,
+    olderOption,
+    argv,
+  }: { wide: boolean; upgrade: string; olderOption: string; argv: readonly string[] },
 ): string[] {
-  const { ticker, timeframe } = query
+  const { ticker } = query
   const hasReturns = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
   const omitted = total - events.length
-  const tallyWords = ['tally', ticker, ...eventWords(query)]
-  if (timeframe !== 'daily') tallyWords.push('--timeframe', timeframe)
   const hints: string[] = []
   if (hasReturns && !wide) hints.push(signs)
   if (!hasReturns && events.length > 0) hints.push(`Stability, flips and returns come with the Plus tier${upgrade}`)
   if (omitted > 0) hints.push(`${omitted} older: ${olderOption}`)
-  if (hasReturns) hints.push(`next: ${quotedLine(tallyWords)}`)
+  if (hasReturns) hints.push(`next: ${nextLine(argv, 'tally', [ticker], eventWords(query))}`)
   return hints
 }
 

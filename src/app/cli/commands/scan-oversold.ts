@@ -1,12 +1,13 @@
 import { emptyScanNote } from '../../../core/empty.js'
 import { type Day, formatDay } from '../../../core/model/day.js'
-import type { OversoldPage, OversoldQuery } from '../../../core/model/event.js'
+import type { OversoldPage } from '../../../core/model/event.js'
 import { numberText } from '../../../core/numbers.js'
 import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
 import { describeOversold } from '../../present/events.js'
 import type { Command } from '../command.js'
+import { nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { largestLimit, WIDE, withoutDefaultLimit } from '../options.js'
 
@@ -42,7 +43,7 @@ const scanCommand: Command = {
     // JSON has the number.
     if (match_count > matches.length && context.format !== 'json')
       await context.remark(await notShownText(context, page))
-    await context.hint(...hintsFor(query, page, context.config.upgrade_url))
+    await context.hint(...hintsFor(page, context))
   },
 }
 
@@ -67,12 +68,13 @@ async function notShownText(context: Context, { matches, match_count }: Oversold
 }
 
 /** Hints about the values of a higher tier, and the next command. */
-function hintsFor({ timeframe }: OversoldQuery, { matches }: OversoldPage, url: string | undefined): string[] {
+function hintsFor({ matches }: OversoldPage, { argv: typed, config: { upgrade_url: url } }: Context): string[] {
   const [first] = matches
   if (first === undefined) return []
-  const timeframeText = timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`
-  const tallyHint = `next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${timeframeText}`
-  const screenHint = `the same as a screen: bands screen "rsi_zone in (oversold, deep_oversold)"${timeframeText}`
+  // Only a scan has --date.
+  const argv = typed.map(word => word.replace(/^--date(?==|$)/, '--as-of'))
+  const tallyHint = `next: ${nextLine(argv, 'tally', [first.ticker], ['rsi_zone', '--band', first.rsi_zone])}`
+  const screenHint = `the same as a screen: ${nextLine(argv, 'screen', [], ['rsi_zone in (oversold, deep_oversold)'])}`
   // Only Plus and Pro have these days.
   if (first.days_in_oversold !== undefined) return [tallyHint, screenHint]
   const upgrade = url === undefined ? '' : `: ${url}`

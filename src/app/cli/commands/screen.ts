@@ -11,6 +11,7 @@ import { describeChanges, describeScreen, MOST_LISTED, refuseUnknownColumns } fr
 import type { Remote } from '../../remote/remote.js'
 import { webhookUrl } from '../../remote/webhook.js'
 import type { Args, Command } from '../command.js'
+import { nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
 import { POOL_OPTIONS, WIDE } from '../options.js'
@@ -63,7 +64,7 @@ const screenCommand: Command = {
     await post(result)
     const closes = await sparklineCloses(context, local, result)
     await context.show(describeScreen(result, { ...style, closes }), { wide: args.flag('wide') })
-    if (result.matches.length > 0) return context.hint(...screenHints(result, query))
+    if (result.matches.length > 0) return context.hint(screenHint(result, query.tally, context.argv))
     await noticeNoMatch(context, args, result)
   },
 }
@@ -111,14 +112,12 @@ async function sparklineCloses(
 }
 
 /** A hint at the next command: a tally of the condition, or its picture if the screen already had a tally. */
-function screenHints(
-  { matches, when: condition }: Screen,
-  { timeframe, tally }: { timeframe: string; tally: boolean },
-): string[] {
-  const timeframeText = timeframe === 'weekly' ? ' --timeframe weekly' : ''
-  const when = `--when "${condition}"${timeframeText}`
-  const nextLine = tally ? `bands show ${matches[0]!.ticker} ${when}` : `bands tally --all ${when}`
-  return [`next: ${nextLine}`]
+function screenHint({ matches, when }: Screen, isTallied: boolean, argv: readonly string[]): string {
+  const whenWords = ['--when', when]
+  const line = isTallied
+    ? nextLine(argv, 'show', [matches[0]!.ticker], whenWords)
+    : nextLine(argv, 'tally', [], whenWords)
+  return `next: ${line}`
 }
 
 /** Explains an empty answer, as far as possible without another question. With --fail-empty the exit code is 3. */

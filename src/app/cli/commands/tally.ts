@@ -11,7 +11,7 @@ import { fieldsFor, type Source, type Trials } from '../../../core/source.js'
 import type { Now } from '../../../research/tally/now.js'
 import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, quotedLine } from '../command-line.js'
+import { eventWords, hasPoolOption, nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
 import { defaultTickersWithNotice, everyTicker, tickersOfLine, tickersWithFields } from '../tickers.js'
@@ -50,22 +50,24 @@ const tallyCommand: Command = {
     const result = await (bands.server === null ? withTrials(context, runTally) : runTally(null))
     await context.show(describeTally(result), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, result)
-    if (result.events > 0) return context.hint(...tallyHints(result))
+    if (result.events > 0) return context.hint(...tallyHints(result, context.argv))
     const { noticeNoEventOfPool } = await import('../notices.js')
     await noticeNoEventOfPool(context, bands, query, result)
     if (args.flag('fail-empty')) context.exitCode = 3
   },
 }
 
-/** A hint at the study of the same events; none for several tickers or without a band. */
-function tallyHints({ field, timeframe, tickers, band, when }: Tally): string[] {
-  const [ticker] = tickers
-  if (ticker === undefined || tickers.length > 1 || band === null) return []
+/** A hint at the study of the same events; none for many named tickers or without a band. */
+function tallyHints({ field, tickers, band, when }: Tally, argv: readonly string[]): string[] {
+  const isPool = hasPoolOption(argv)
+  if ((tickers.length > MOST_NAMED && !isPool) || band === null) return []
   const events = { field, bands: band.split(',') }
   const words = eventWords(when === undefined ? events : { ...events, when })
-  const timeframeWords = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
-  return [`next: ${quotedLine(['study', ticker, ...words, ...timeframeWords])}`]
+  return [`next: ${nextLine(argv, 'study', isPool ? [] : tickers, words)}`]
 }
+
+/** The most tickers that a hint names one by one. */
+const MOST_NAMED = 5
 
 const BAND_FILTER = { band: NOW.band, since: NOW.since }
 
