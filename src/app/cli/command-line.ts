@@ -1,7 +1,8 @@
 import { type Mention, type Remedy, type Words, wordsAsText } from '../../core/errors.js'
 import { isCondition, TRUE, TRUTHS } from '../../core/language/as-field.js'
 import type { HistoryQuery } from '../../core/model/event.js'
-import type { OptionSpec } from '../../core/params/row.js'
+import { FILTERS } from '../../core/params/questions.js'
+import { type OptionSpec, optionsOf } from '../../core/params/row.js'
 import { joinedOptionText } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
@@ -154,9 +155,8 @@ export function replaceWithinWord(
 /** The options that name several tickers. */
 const POOL_NAMES = ['--tickers', '--watch', '--all']
 
-/** Options that stay in the next command: where it asks, as of which day, and about which events. */
-const LASTING_NAMES =
-  '--db --remote --profile --key-file --allow-plain-http --tier --as-of --timeframe --after --before --context --context-lag'
+/** The settings that stay in the next command: where it asks, and as of which day. */
+const LASTING_SETTINGS = '--db --remote --profile --key-file --allow-plain-http --tier --as-of'
 
 /** Whether a line names several tickers by an option. */
 export function hasPoolOption(argv: readonly string[]): boolean {
@@ -174,7 +174,9 @@ export function nextLine(
   tickers: readonly string[],
   words: readonly string[],
 ): string {
-  const lasting = [...LASTING_NAMES.split(' '), ...(tickers.length > 0 ? [] : POOL_NAMES)]
+  const { band: _band, when: _when, ...otherFilters } = FILTERS
+  const filters = optionsOf(otherFilters).map(longName)
+  const lasting = [...LASTING_SETTINGS.split(' '), ...filters, ...(tickers.length > 0 ? [] : POOL_NAMES)]
   const typedOptions = argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)
     if (!lasting.includes(name)) return []
