@@ -148,6 +148,7 @@ function parameterMessage(error: InvalidParameter, fields?: FieldSet): Words {
   // One part of a joined value, such as `--validate "split 2015-01-01"`, is wrong.
   if (fault === 'in_part' && about.part !== undefined)
     return sentence`${{ param }} ${describeValue(value)}: ${[parameterMessage(about.part, fields)].flat()}`
+  // Only a wrong band, field, option or command has its allowed values in a line below.
   if (fault !== 'not_allowed' || allowedLabel(error) === undefined) return error.words
   if (about.thing?.kind === 'band') {
     const otherFields = nearestHint === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []

@@ -27,11 +27,11 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
     import('../../data/load/import.js'),
   ])
   if (existsSync(databasePath(options)))
-    return withWritableStore(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+    return openWritableStore(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = writerOfThisProcess()
   // Called with the first data, so that a run without any makes no file.
   const open = () =>
-    withWritableStore({ ...options, isPublishedLater: true }, async store => {
+    openWritableStore({ ...options, isPublishedLater: true }, async store => {
       await lockForWriting(store, writer, { wait })
       return store
     })
@@ -49,7 +49,8 @@ export async function openPuller({
     import('../../data/feeds/read.js'),
     import('../../data/load/import.js'),
   ])
-  return withWritableStore({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
+  // The puller uses the store until it is closed.
+  return openWritableStore({ ...choice, wait, isPublishedLater: true }, async (store, writer): Promise<Puller> => {
     const importer = await Importer.begin(store, readFile, writer, { wait })
     // A new file gets its name, with the writer lock taken.
     await store.publish()
@@ -77,7 +78,7 @@ export interface Puller extends Pick<Importer, 'finished'> {
 }
 
 /** Opens the store for writing and calls `begin`, whose result closes it later. Closes it at once if `begin` fails. */
-async function withWritableStore<T>(
+async function openWritableStore<T>(
   { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {

@@ -130,7 +130,7 @@ export class Fetching {
     let done = 0
     const progress = (ticker: string): void =>
       step({ done, of: this.#request.tickers.length, ticker, calls: this.#vendor.calls })
-    for (const ticker of this.#upToDate) yield { ...unknownTicker(ticker, name), outcome: 'current' }
+    for (const ticker of this.#upToDate) yield { ...emptyResult(ticker, name), outcome: 'current' }
     done = this.#upToDate.length
     if (this.#isByDay) {
       const { group, answer } = await this.#marketAnswer(progress)
@@ -248,7 +248,7 @@ export class Fetching {
     const { name, holds } = this.#vendor.provider
     if (holds === 'facts') return this.#storeFacts(ticker, answer)
     if (outcome === undefined)
-      return this.#isUpdate ? { ...unknownTicker(ticker, name), outcome: 'current' } : unknownTicker(ticker, name)
+      return this.#isUpdate ? { ...emptyResult(ticker, name), outcome: 'current' } : emptyResult(ticker, name)
     if ('report' in outcome) return loadedTicker(outcome.report, name, 'loaded')
     const firstFetch = fetchedFrom((await this.#importer.entry(ticker))?.source ?? '')
     const isRescaled = (outcome.reason === 'split' || outcome.reason === 'factor') && firstFetch?.provider === name
@@ -269,7 +269,7 @@ export class Fetching {
     const answer = fetched ?? (await this.#fetchBars(group))
     if (answer instanceof BadData) return refusedTicker(ticker, provider.name, answer.message)
     const bars = answer.bars.find(tickerBars => tickerBars.ticker === ticker)
-    if (bars === undefined) return unknownTicker(ticker, provider.name)
+    if (bars === undefined) return emptyResult(ticker, provider.name)
     const eventsBefore = await this.#eventTexts(ticker)
     const outcomes = await this.#storeBars([bars], group, answer.format)
     const outcome = outcomes.get(ticker)!
@@ -305,7 +305,7 @@ export class Fetching {
   async #storeFacts(ticker: string, { facts, format }: VendorAnswer): Promise<FetchedTicker> {
     const { name } = this.#vendor.provider
     const tickerFacts = facts.filter(fact => fact.ticker === ticker)
-    if (tickerFacts.length === 0) return unknownTicker(ticker, name)
+    if (tickerFacts.length === 0) return emptyResult(ticker, name)
     const source = { file: sourceOf(name, undefined), format }
     const sheets = await this.#importer.putFacts(tickerFacts, source, { today: this.#vendor.today })
     const dates = sheets
@@ -314,7 +314,7 @@ export class Fetching {
       .sort()
     const isSame = sheets.every(sheet => sheet.added + sheet.replaced === 0)
     return {
-      ...unknownTicker(ticker, name),
+      ...emptyResult(ticker, name),
       outcome: this.#isUpdate && isSame ? 'current' : 'loaded',
       added: sheets.reduce((sum, sheet) => sum + sheet.added, 0),
       bars: null,
@@ -371,14 +371,14 @@ function countCalls(provider: Provider, group: TickerGroup, to: Day): number {
   return Math.max(callWindows(provider, group, to).length, pages)
 }
 
-/** The result of a ticker that the vendor does not know; other results change some of it. */
-function unknownTicker(ticker: string, provider: string): FetchedTicker {
+/** A result with nothing stored: of a ticker that the vendor does not know, and the start of other results. */
+function emptyResult(ticker: string, provider: string): FetchedTicker {
   const nothingStored = { added: 0, bars: null, first: null, last: null, events_changed: null, note: null }
   return { ticker, provider, outcome: 'unknown', ...nothingStored }
 }
 
 function refusedTicker(ticker: string, provider: string, note: string): FetchedTicker {
-  return { ...unknownTicker(ticker, provider), outcome: 'refused', note }
+  return { ...emptyResult(ticker, provider), outcome: 'refused', note }
 }
 
 function loadedTicker(
@@ -386,5 +386,5 @@ function loadedTicker(
   provider: string,
   outcome: 'loaded' | 'reloaded',
 ): FetchedTicker {
-  return { ...unknownTicker(ticker, provider), outcome, added, bars, first, last, note: note ?? null }
+  return { ...emptyResult(ticker, provider), outcome, added, bars, first, last, note: note ?? null }
 }

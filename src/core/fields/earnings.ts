@@ -83,7 +83,7 @@ function directionInWords(step: number): string {
 
 /**
  * The four compared quarters, both growth rates and their difference; the list ends at a missing value.
- * @param needs the quarters that a rate can be compared with, for the note of a missing rate: `above 0`
+ * @param needs what the earlier figure of a rate must be, for the note of a missing rate: `above 0`
  */
 function directionReadings(
   company: Fundamentals,
@@ -92,6 +92,7 @@ function directionReadings(
   { now, before }: GrowthRates,
   needs: string,
 ): Reading[] {
+  // The newest quarter (1) is compared with the same one a year before (5), and the one before it (2) with 6.
   const quarters = quarterReadings(company, t, figure, [0, 4, 1, 5])
   if (!areKnown(quarters)) return quarters
   const rate = (name: string, value: number, earlier: string): Reading =>

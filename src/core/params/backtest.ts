@@ -40,6 +40,7 @@ export function parseBacktest(
       return parseStrategyDocument(complete, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
+      // A parameter is to blame if it set the refused value, or if nothing ends a trade and no file was written.
       const parameterError = asParameterError(params, refusal) ?? (places === undefined ? noExitError(refusal) : null)
       if (parameterError !== null) throw parameterError
       // Parsed again for an error that has the position in the file.
@@ -49,7 +50,7 @@ export function parseBacktest(
   const strategy = parse(fullDocument)
   const run: RunOptions = { tier, ...readRunOptions(params) }
   const holds = params.hold === undefined ? [] : listItems('hold', params.hold)
-  // Several holds are candidates: the same strategy with each of them.
+  // Several holds are candidates: the same strategy with each of them. `strategy` itself has the first.
   const exit = sectionOf(fullDocument, 'exit')
   if (holds.length > 1)
     run.candidates = readCandidates(holds, run, hold => parse({ ...fullDocument, exit: { ...exit, hold } }))

@@ -38,8 +38,9 @@ export interface MergedFacts {
 }
 
 /**
- * Merges facts with stored ones. Writes nothing: returns the changed sheets, and in `pending` the tickers and sectors
- * to derive again once these are written. Throws BadData for a ticker with two asset classes.
+ * Merges facts with stored ones. Writes nothing: returns the changed sheets, and the tickers whose bars change
+ * with them. In `pending` are the tickers and sectors to derive again once these are written. Damaged sheets of replaced kinds count as
+ * absent. Throws BadData for a ticker with two asset classes, and Damaged for other damaged sheets.
  * @param replaces whether a ticker's records of a kind are replaced
  */
 export async function mergeFactsOfFile(
@@ -153,7 +154,10 @@ function splitDoubts(ticker: string, { splits }: FactSheets): Words[] {
 /** Kinds of facts that change a sector's comparison: its earnings yields or its members. */
 const KINDS_COMPARED_IN_SECTOR: readonly FactKind[] = ['reports', 'splits', 'securities']
 
-/** Marks the work that changed facts leave: the ticker, its sectors, and its bars if it became or is no longer crypto. */
+/**
+ * Notes the work that changed facts leave: in `pending` the ticker and its sectors. A ticker that became crypto, or no
+ * longer is, is added to `changedTickers`, because its bars change.
+ */
 async function markPending(
   store: Store,
   entry: TickerEntry,

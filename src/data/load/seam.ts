@@ -32,7 +32,7 @@ function daysAtSeam(stored: Series, incoming: Series): SeamDay[] {
   return seamDays
 }
 
-/** Factor and divisor of prices: exact for a split. */
+/** Prices are multiplied by `by` and divided by `over`: exact for a split. */
 export interface Scale {
   by: number
   over: number
@@ -353,6 +353,7 @@ function judgeNeighbours(
     const ratio = closeOn(later) / previousClose
     const jump = jumpBetween(previousClose, closeOn(later))
     if (jump === null || isAccepted(context.jumps, earlier, later, ratio)) continue
+    // A stored split explains a jump to about the price that the split would give.
     const explainsJump = ({ ex_date, ratio: newShares }: Split): boolean =>
       ex_date > earlier.day && ex_date <= later.day && !isJump(1 / newShares, ratio)
     const split = context.splits.find(explainsJump)
@@ -370,6 +371,7 @@ function judgeNeighbours(
     jumps.push(jumpAt(earlier, later, scale))
   }
   if (firstJump === null) return { mismatch: null, oddities }
+  // A split changes shares as well. No closes of the same days were compared.
   return { mismatch: { reason: 'split', ...firstJump, shares: true, jumps, common: 0 }, oddities }
 }
 

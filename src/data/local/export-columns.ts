@@ -37,7 +37,7 @@ export function splitIntoTasks(tickers: readonly string[], size = 64): string[][
   return Array.from({ length: Math.ceil(tickers.length / size) }, (_, i) => tickers.slice(i * size, (i + 1) * size))
 }
 
-/** The row groups of each list of tickers, in order; large exports use threads. Throws like the rows of the table. */
+/** The row groups of each list of tickers, in order; large exports use threads. Throws as `readTableFilter` does. */
 export async function* exportGroups(
   cache: Cache,
   { table, filter, byYear }: GroupedTable,

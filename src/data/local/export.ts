@@ -164,7 +164,10 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
   return { fields, bands, when, lag }
 }
 
-/** The tickers and the day of a table's filter, and whether threads can read its rows. Throws like readExportFilter. */
+/**
+ * The tickers of a table's filter, today, and whether threads can read its rows: not with a condition or own fields. Throws
+ * like readExportFilter.
+ */
 export async function readTableFilter(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)
   const { fields, when } = table === 'bars' ? NO_FIELDS : await readExportFilter(cache, filter, table)

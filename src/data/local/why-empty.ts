@@ -59,8 +59,9 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
  */
 async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
-  // The same query with fewer and fewer filters. NO_EXTRA_VIEWS leaves out condition and context.
-  const { after: _after, before: _before, context: other, ...withoutDates } = query
+  // The same query with fewer and fewer filters. A condition filters by its view, which NO_EXTRA_VIEWS does not have.
+  const { context: contextQuery, ...withoutContext } = query
+  const { after: _after, before: _before, ...withoutDates } = withoutContext
   const eventsInRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
   if (eventsInRange.length === 0) {
     const { bands: _bands, ...withoutBands } = withoutDates
@@ -68,18 +69,18 @@ async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery)
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
-  const { context: _context, ...withoutContext } = query
   const eventsInDates = matchingEvents(view, withoutContext, rangeStart, NO_EXTRA_VIEWS)
   if (eventsInDates.length === 0 || (context === null && when === null)) {
     const days = Array.from(eventsInRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: dayNearestTo(days, from, to) }
   }
   const bars = Array.from(eventsInDates, i => view.record!.bars[i]!)
+  // The bands of a condition are its truth: true, false or unknown.
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
   // Only the context is left.
-  const missing = await missingFactsOfField(cache, other!.ticker, other!.field)
+  const missing = await missingFactsOfField(cache, contextQuery!.ticker, contextQuery!.field)
   if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
   const bands = context!.bands.filter(band => entered.has(band))

@@ -302,13 +302,14 @@ export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | 
 /** Halvings until the interval is below the rounding error. */
 const HALVINGS = 54
 
-/** The net return by the formulas of netReturn(). @param c price of a fill, as a share of the traded price */
+/** The net return by the formulas of netReturn(). @param costShare cost of a fill, as a share of its price */
 function netReturnAtCost(
-  c: number,
+  costShare: number,
   { per_share, fixed, borrow }: Costs,
   { side, entry, exit, shares, days }: Fills,
 ): number {
   const perShare = per_share + fixed / shares
-  if (side === 'long') return (exit * (1 - c) - perShare) / (entry * (1 + c) + perShare) - 1
-  return (entry * (1 - c) - perShare - exit * (1 + c) - perShare) / entry - (borrow * days) / 365
+  if (side === 'long') return (exit * (1 - costShare) - perShare) / (entry * (1 + costShare) + perShare) - 1
+  const gain = entry * (1 - costShare) - perShare - exit * (1 + costShare) - perShare
+  return gain / entry - (borrow * days) / 365
 }

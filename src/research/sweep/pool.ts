@@ -219,17 +219,18 @@ export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: Sha
   const { timeline, tickers, horizon } = base
   const isBase = baseDays(pool)
   const calendar = timeline.days.filter((_, index) => isBase[index] === 1)
+  // By day of the timeline, its index in the calendar.
   const calendarIndices = indicesIn(calendar, timeline.days)
   const events = new Float64Array(calendar.length)
   const excess = new Float64Array(calendar.length)
   const hits = new CalendarShare(calendar.length)
   let sum = 0
   members.forEach((tickerIndex, member) => {
-    const indices = timeline.indices.get(tickers[tickerIndex]!)!
+    const timelineIndices = timeline.indices.get(tickers[tickerIndex]!)!
     const baseMean = base.mean[tickerIndex]!
     const baseHit = base.hit[tickerIndex]!
     for (let event = eventStart[member]!; event < eventStart[member + 1]!; event++) {
-      const day = calendarIndices[indices[bars[event]!]!]!
+      const day = calendarIndices[timelineIndices[bars[event]!]!]!
       const value = returns[event]!
       events[day]! += 1
       excess[day]! += value - baseMean

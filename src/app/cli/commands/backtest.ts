@@ -162,6 +162,7 @@ async function readBacktestParams(
   }
   if (otherWords.length > 0) throw extraWordsError(otherWords, fields)
   const strategy = await readSmallFile(firstWord)
+  // Those of --tickers, --watch or --all replace the tickers of the file.
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
   return {
     params: { ...options, ...tickers, strategy },

@@ -65,6 +65,7 @@ async function openViews(
   ])
   const local = await context.local()
   const folder = namedFolder(args.text('folder') ?? defaultFolder(context), 'folder')
+  // From here on a signal ends the command at the next ticker, without a half-written file.
   context.endTidily()
   let writtenFiles = 0
   for (const table of tables) {

@@ -78,15 +78,18 @@ function conditionForm(page: Page) {
     ${refusal(page.typed.get('change refusal') ?? null)}`
 }
 
-/** Chooses the tickers of the lists: all, or a watch list. A button adds the ticker of the chart to it, or removes it. */
+/**
+ * Chooses the tickers that the page shows: all, or those of a watch list. A button adds the ticker of the chart to the list,
+ * or removes it. A list with a condition has no tickers of its own to add to, and is not offered.
+ */
 function listForm(page: Page) {
   const { list, ticker } = page.question
-  const lists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
-  const chosenList = lists.find(({ name }) => name === list)
+  const watchLists = (page.answers.lists().value ?? []).filter(({ condition }) => condition === null)
+  const chosenList = watchLists.find(({ name }) => name === list)
   const isInList = chosenList?.tickers.includes(ticker) === true
   const chooseList = (event: Event): void => page.ask({ list: (event.target as HTMLSelectElement).value })
   return html`<div class="line lists">
-      <label>Among <select value=${chosenList === undefined ? '' : list} onChange=${chooseList}><option value="">all tickers</option>${lists.map(
+      <label>Among <select value=${chosenList === undefined ? '' : list} onChange=${chooseList}><option value="">all tickers</option>${watchLists.map(
         ({ name, tickers }) => html`<option value=${name}>${name} (${tickers.length})</option>`,
       )}</select></label>
       ${

@@ -12,6 +12,7 @@ const ENDINGS = ['-wal', '-shm'] as const
 
 export interface Companions {
   path: string
+  /** Which files they are, in the order of ENDINGS; null for a missing one. */
   numbers: readonly (FileNumbers | null)[]
 }
 
@@ -22,8 +23,8 @@ export function companionsOf(name: string): Companions {
 }
 
 /**
- * Removes the companions (-wal and -shm) that a replaced database left, if its name still leads there. Processes that
- * have it open keep reading it. Throws StorageError if they were written after the new file came: their commits may be of
+ * Removes the companions (-wal and -shm) that a replaced database left, if they are still the same files. Does nothing if
+ * `name` leads to another path by now. Processes that have it open keep reading it. Throws StorageError if they were written after the new file came: their commits may be of
  * either file.
  */
 export function removeStaleCompanions(name: string, { path, numbers }: Companions): void {

@@ -178,11 +178,14 @@ export const MIGRATIONS: readonly Step[] = [
           hash TEXT NOT NULL,
           PRIMARY KEY (ticker_id, timeframe)
         ) STRICT;
-        -- Columns of 256 bars, oldest first. prices: open, high, low, close, volume (double), day since 1970-01-01 (int32);
-        -- unadjusted: close before dividend adjustment (double); calendar: day, of weeks also the day on which it is final
-        -- (int32); outcomes: close (double), by window the rank of the return that ended on the bar (int32); events: of all
-        -- fields together, how many fields, of each its events and its runs without a band, bars of events, first bar and
-        -- end of runs (int32), bands, flips, stability (uint8), names of the fields
+        -- Columns of 256 bars, oldest first; the events of all fields lie in one chunk.
+        -- prices: open, high, low, close, volume (double), day since 1970-01-01 (int32)
+        -- unadjusted: close before dividend adjustment (double)
+        -- calendar: day, and of weeks the day on which they are final (int32)
+        -- outcomes: close (double), and for each window the rank of the return that ended on the bar (int32)
+        -- events (int32): the number of fields; for each field its numbers of events and of runs without a band; the bars
+        -- of the events; the first bar and the end of each run
+        -- events, after these: bands, flips and stability (uint8), the names of the fields
         CREATE TABLE chunks (
           ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
           timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
