@@ -67,7 +67,9 @@ function manifestOf(out: string): { schema: string; tables: Tables } {
 function expectListed(out: string): void {
   const { tables } = manifestOf(out)
   const files = Object.values(tables).flatMap(table => Object.entries(table.files))
-  expect(pathsIn(out)).toEqual(['manifest.json', 'views.sql', ...files.map(([path]) => path)].sort())
+  expect(pathsIn(out)).toEqual(
+    ['manifest.json', 'manifest.json-writer', 'views.sql', ...files.map(([path]) => path)].sort(),
+  )
   for (const [path, { bytes, sha256 }] of files) {
     const content = readFileSync(join(out, path))
     expect([path, content.length, createHash('sha256').update(content).digest('hex')]).toEqual([path, bytes, sha256])
@@ -265,6 +267,21 @@ describe('the list of a folder', () => {
     writeFileSync(join(out, 'manifest.json'), JSON.stringify(older))
     expect((await write('bars', out)).err).toContain('wrote 2 files')
     expectListed(out)
+  })
+})
+
+describe('two exports into one folder', () => {
+  test('at the same time: the second is refused, and a later one adds its files', async () => {
+    const out = at('two')
+    const [first, second] = await Promise.all(
+      ['AAPL', 'GSPC'].map(ticker => write('series', out, `--tickers ${ticker}`)),
+    )
+    expect(first!.code).toBe(0)
+    expectRefusal(second!, 8, `another export is writing ${out}; try again when it has ended`)
+    expect((await write('series', out, '--tickers GSPC')).code).toBe(0)
+    expect(filesIn('series', out)).toEqual(['ticker=AAPL.parquet', 'ticker=GSPC.parquet'])
+    expectListed(out)
+    expect((await write('bars', out)).code).toBe(0)
   })
 })
 

@@ -67,10 +67,16 @@ describe('bands sql', () => {
   test('brings only the files up to date that a query reads and that changed', async () => {
     const out = at('own')
     expect(await told(`sql "SELECT 1 AS one FROM bars LIMIT 1" --folder ${out}`)).toContain(`wrote 2 files to ${out}`)
-    expect(readdirSync(out).sort()).toEqual(['bars', 'manifest.json', 'views.sql'])
+    expect(readdirSync(out).sort()).toEqual(['bars', 'manifest.json', 'manifest.json-writer', 'views.sql'])
     const before = statSync(join(out, 'manifest.json')).mtimeMs
     expect(await told(`sql "SELECT 1 AS one FROM bars LIMIT 1" --folder ${out}`)).toBe('')
     expect(statSync(join(out, 'manifest.json')).mtimeMs).toBe(before)
+  })
+
+  test('waits for another that brings the files up to date', async () => {
+    const line = `sql "SELECT count(*) AS n FROM series" --folder ${at('both')}`
+    const remarks = await Promise.all([told(line), told(line)])
+    expect(remarks.sort()).toEqual(['', expect.stringMatching(/^wrote 2 files to \S+ $/)])
   })
 
   test('keeps the files of an as-of day apart', async () => {

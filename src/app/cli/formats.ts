@@ -262,5 +262,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only.',
   ENOSPC: 'the disk is full.',
   EISDIR: 'it is a folder.',
+  ENOTEMPTY: 'another program has written into it; name another folder.',
   ENOENT: 'its folder takes no files.',
 }

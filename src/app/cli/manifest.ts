@@ -1,9 +1,23 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, posix, relative, resolve } from 'node:path'
-import { BadData, Busy, type InvalidParameter, quoted, remedy, wrong } from '../../core/errors.js'
+import { BadData, type InvalidParameter, quoted, remedy, WriterBusy, wrong } from '../../core/errors.js'
 import { WINDOW_PREFIX } from '../../core/model/event.js'
 import { isMapping } from '../../core/params/arguments.js'
 import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
+import { tryLock } from '../../data/store/sqlite/writer-lock.js'
+import { retryWhileBusy } from '../../data/store/store.js'
 
 /**
  * The list of a folder of Parquet files, and how a run replaces it. New files wait under names that no engine reads.
@@ -12,6 +26,8 @@ import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
  */
 const MANIFEST = 'manifest.json'
 const PENDING_CHANGE = 'manifest.next.json'
+/** The name that `tryLock` gives the lock of the list. */
+const LOCK = `${MANIFEST}-writer`
 const VIEWS_FILE = 'views.sql'
 const MANIFEST_SCHEMA = 'bands.parquet/2'
 
@@ -78,23 +94,67 @@ interface FolderChange {
 }
 
 /**
- * The tables of a folder; none for a new folder. Finishes what a killed run had begun, and removes files that it left.
- * Throws InvalidParameter for a folder of other files, BadData for a damaged list.
+ * Makes and locks a folder, and works on its tables. Throws InvalidParameter for a folder of other files, BadData for a
+ * damaged list, WriterBusy while another run changes it.
+ * @param onWait called before each try to lock the folder (default: the first try decides)
  */
-export function openFolder(named: NamedFolder): Tables {
+export async function withLockedFolder<T>(
+  named: NamedFolder,
+  work: (tables: Tables) => Promise<T>,
+  onWait?: () => void,
+): Promise<T> {
+  refuseOtherFolder(named)
+  mkdirSync(named.path, { recursive: true })
+  const lockOnce = () => {
+    onWait?.()
+    // `bands sql` only reads an up-to-date folder of another user.
+    if (!isWritable(named.path)) return null
+    const lock = tryLock(join(named.path, MANIFEST))
+    if (lock === null) throw folderBusy(named.path)
+    return lock
+  }
+  const lock = await retryWhileBusy(lockOnce, onWait !== undefined)
+  try {
+    return await work(openFolder(named))
+  } finally {
+    lock?.close()
+  }
+}
+
+/**
+ * The tables of a locked folder; none for a new folder. Finishes what a killed run had begun, and removes files that it
+ * left. Throws InvalidParameter for strange files in it, BadData for a damaged list.
+ */
+function openFolder(named: NamedFolder): Tables {
   const folder = named.path
   if (existsSync(join(folder, PENDING_CHANGE)))
     replaceFiles(folder, JSON.parse(readFileSync(join(folder, PENDING_CHANGE), 'utf8')) as FolderChange)
   const tables = readTables(named)
   for (const table of EXPORT_TABLES) {
     for (const path of filesUnder(folder, table)) {
-      const [, pid] = /\.(\d+)\.tmp$/.exec(path) ?? []
-      if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, path), { force: true })
+      if (path.endsWith('.tmp')) rmSync(join(folder, path), { force: true })
       if (path.endsWith('.parquet') && tables[table]?.files[path] === undefined)
         throw unsuitableFolder(named, `has ${path}, which is no file of this export`)
     }
   }
   return tables
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Throws InvalidParameter unless a folder is missing, empty or one of an export. */
+function refuseOtherFolder(named: NamedFolder): void {
+  if (!existsSync(named.path)) return
+  const names = statSync(named.path).isDirectory() ? readdirSync(named.path) : ['']
+  if (names.length > 0 && ![MANIFEST, PENDING_CHANGE, LOCK].some(name => names.includes(name)))
+    throw unsuitableFolder(named, 'is there, and is no folder of such files')
 }
 
 /** The paths of all files of a table, relative to the folder. */
@@ -106,33 +166,23 @@ function filesUnder(folder: string, table: ExportTable): string[] {
   return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/'))
 }
 
-/** Whether another process with this id runs. A file with the id of this process was left by an earlier one. */
-function isRunning(pid: number): boolean {
-  try {
-    return pid !== process.pid && process.kill(pid, 0)
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /** The temporary path of a file. Neither `*.parquet` nor an engine that reads a whole folder finds it. */
 export function stagedPath(path: string): string {
   return posix.join(posix.dirname(path), `.${posix.basename(path)}.${process.pid}.tmp`)
 }
 
-/** Replaces files, then the lists of the folder. Throws Busy while another run changes the folder. */
+/** Replaces files, then the lists of the locked folder. */
 export function changeFolder(folder: string, change: FolderChange): void {
   if (change.staged.length === 0 && change.removed.length === 0) {
     writeLists(folder, change.tables)
     return
   }
-  if (existsSync(join(folder, PENDING_CHANGE))) throw folderBusy(folder)
   writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(change))
   replaceFiles(folder, change)
 }
 
-function folderBusy(folder: string): Busy {
-  return new Busy(`another export is writing ${folder}; try again when it has ended`)
+function folderBusy(folder: string): WriterBusy {
+  return new WriterBusy(`another export is writing ${folder}; try again when it has ended`)
 }
 
 /** Carries out a change. It may be repeated: a run that was killed may have replaced some of the files. */
@@ -173,8 +223,8 @@ export function readTables(named: NamedFolder): Tables {
   const path = join(folder, MANIFEST)
   if (!existsSync(path)) {
     if (existsSync(join(folder, PENDING_CHANGE))) throw folderBusy(folder)
-    if (!existsSync(folder) || (statSync(folder).isDirectory() && readdirSync(folder).length === 0)) return {}
-    throw unsuitableFolder(named, 'is there, and is no folder of such files')
+    refuseOtherFolder(named)
+    return {}
   }
   const damaged = new BadData({ file: path }, 'it is not as bands writes it; name another folder, or remove this one')
   try {

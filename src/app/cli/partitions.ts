@@ -15,10 +15,10 @@ import {
   type ListedFile,
   type ListedTable,
   type NamedFolder,
-  openFolder,
-  readTables,
   stagedPath,
+  type Tables,
   unsuitableFolder,
+  withLockedFolder,
 } from './manifest.js'
 
 /** A folder of Parquet files. A run writes only files that changed. */
@@ -35,6 +35,8 @@ export interface WriteSummary {
 export interface PartitionOptions extends Layout {
   folder: NamedFolder
   onTicker?: (ticker: string, done: number) => void
+  /** Called before each try to lock the folder (default: the first try decides). */
+  onWait?: () => void
 }
 
 /** Files to make from some tickers: the one at `path`, or one for each year if `path` is null. */
@@ -47,16 +49,28 @@ interface Job {
 
 /**
  * Brings the files of a table up to date with the database. With a file for each ticker, the files of tickers that are
- * not named stay. Until all new files are ready, nothing is changed. Throws InvalidParameter for other files in it.
+ * not named stay. Until all new files are ready, nothing is changed. Throws InvalidParameter for other files in it,
+ * WriterBusy while another run changes it.
  */
-export async function writePartitions(
+export function writePartitions(
   local: Local,
   table: ExportTable,
   filter: ExportFilter,
-  { folder: named, onTicker = () => {}, ...layout }: PartitionOptions,
+  options: PartitionOptions,
+): Promise<WriteSummary> {
+  const write = (tables: Tables): Promise<WriteSummary> => updateTable(tables, local, table, filter, options)
+  return withLockedFolder(options.folder, write, options.onWait)
+}
+
+/** Brings the files of a table up to date. @param tables those of the folder, which is locked */
+async function updateTable(
+  tables: Tables,
+  local: Local,
+  table: ExportTable,
+  filter: ExportFilter,
+  { folder: named, onTicker = () => {}, onWait: _, ...layout }: PartitionOptions,
 ): Promise<WriteSummary> {
   const folder = named.path
-  const tables = openFolder(named)
   const { [table]: earlierTable } = tables
   if (earlierTable !== undefined && layoutText(earlierTable) !== layoutText(layout)) {
     const reason = `has ${table} by ${layoutText(earlierTable)}, not by ${layoutText(layout)}`
@@ -68,8 +82,6 @@ export async function writePartitions(
   const listedFiles = earlierTable?.files ?? {}
   const { currentPaths, pending } = sortJobs(folder, jobs, listedFiles)
   mkdirSync(join(folder, table), { recursive: true })
-  // After a killed run, the next one recognizes the folder by its list.
-  if (Object.keys(tables).length === 0) changeFolder(folder, { tables, staged: [], removed: [] })
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
@@ -87,7 +99,7 @@ export async function writePartitions(
       files: newFiles,
     }
     changeFolder(folder, {
-      tables: { ...readTables(named), [table]: newTable },
+      tables: { ...tables, [table]: newTable },
       staged: changed.map(path => [stagedPath(path), path]),
       removed,
     })

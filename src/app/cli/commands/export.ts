@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
-import { BandsError, remedy, StorageError, wrong } from '../../../core/errors.js'
+import { BandsError, remedy, wrong } from '../../../core/errors.js'
 import type { ExportedBar } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
@@ -44,6 +44,7 @@ import {
   refuseMissingFolder,
   reportEach,
   type Sink,
+  throwWriteError,
   writeBlocks,
   writeFileWhole,
   writeGroups,
@@ -219,7 +220,7 @@ async function exportFactsFolder(context: Context, args: Args, out: string | und
     renameSync(partial, folder)
   } catch (cause) {
     if (cause instanceof BandsError) throw cause
-    throw new StorageError(`cannot write ${folder}: ${(cause as Error).message}`, { cause })
+    throwWriteError(folder, cause)
   } finally {
     files.close()
     rmSync(partial, { recursive: true, force: true })

@@ -71,7 +71,8 @@ async function openViews(
   for (const table of tables) {
     const onTicker = (ticker: string, done: number): void =>
       context.step(() => `${table}  ${ticker}  ${count(done, 'ticker')}`)
-    const options = { folder, partition_by: 'ticker', partitions: null, onTicker } as const
+    const onWait = (): void => context.step(() => `${table}  waiting for another process`)
+    const options = { folder, partition_by: 'ticker', partitions: null, onTicker, onWait } as const
     const { written } = await writePartitions(local, table, {}, options)
     writtenFiles += written
   }
