@@ -198,7 +198,8 @@ describe('what a server does not decide', () => {
     'show SIM0001 rsi_zone',
     'export events',
     'import x.csv',
-    'import x.csv',
+    'fields',
+    'fields rsi_zone',
     'simulate 1 --load',
     'facts SIM0001',
     'verify',
@@ -216,7 +217,7 @@ describe('what a server does not decide', () => {
           /^error: --(remote|profile) asks a server, and this is about the database here; leave it out\./,
         )
       }
-      if (/^(explain|show|facts|verify)/.test(line))
+      if (/^(explain|show|facts|fields|verify)/.test(line))
         expect((await remotely(line, { env: { BANDS_DB: ground.db } })).code).toBe(0)
     },
   )

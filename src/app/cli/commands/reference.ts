@@ -29,6 +29,8 @@ const fields: Command = {
   ],
   withoutFields: true,
   async run(context, args) {
+    // A server lists only the built-in fields, without their rules.
+    context.refuseRemote()
     const words = args.rest(0)
     if (words[0] === 'check') return checkFields(context, args, fieldsFileOf(words.slice(1)))
     const [checkOption] = Object.keys(args.params(CHECK_OPTIONS.map(option => longName(option).slice(2))))
