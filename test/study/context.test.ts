@@ -133,7 +133,7 @@ describe('hints', () => {
     const more = both.events - one.events
     expect(more).toBeGreaterThan(0)
     expect(one.hints).toEqual([
-      `deep_oversold is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}: band oversold,deep_oversold takes both.`,
+      `deep_oversold is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}. Name both as the band: oversold,deep_oversold.`,
     ])
     expect(both.hints).toEqual([])
     expect((await studyOf(long, { ...asked, bands: ['neutral'] })).hints).toEqual([])
@@ -145,7 +145,7 @@ describe('hints', () => {
     const one = await ask(['downtrend'])
     const both = await ask(['downtrend', 'strong_downtrend'])
     expect(one.hints).toEqual([expect.stringContaining(`with ${both.events - one.events} more events`)])
-    expect(one.hints[0]).toContain(`context band of ${long[1]!.ticker} downtrend,strong_downtrend takes both`)
+    expect(one.hints[0]).toContain(`Name both as the context band of ${long[1]!.ticker}: downtrend,strong_downtrend.`)
   })
 })
 

@@ -301,7 +301,7 @@ function strongerBands(what: string, chosen: readonly string[] | null, eventsOf:
       const stronger = `${word}_${band}`
       const more = chosen!.includes(stronger) ? 0 : eventsOf(stronger)
       if (more === 0) return []
-      return `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}: ${what} ${band},${stronger} takes both.`
+      return `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}. Name both as the ${what}: ${band},${stronger}.`
     }),
   )
 }
