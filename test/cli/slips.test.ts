@@ -64,6 +64,7 @@ const SLIPS = [
   ],
   ['export event --tickers AAPL --field rsi_zone', 'export events --tickers AAPL --field rsi_zone'],
   ['sweep --all rsi_zone', 'sweep --all --field rsi_zone'],
+  ['sweep --horizon 5', 'sweep --horizon 5 --all'],
   ['backtest AAPL rsi_zone --hold 20 --stop 5', 'backtest AAPL rsi_zone --hold 20 --stop 5%'],
   ['backtest AAPL rsi_zone --hold 20 --csot none', 'backtest AAPL rsi_zone --hold 20 --costs none'],
   ['backtest AAPL rsi_zone --hold 20 --fees 10bp', 'backtest AAPL rsi_zone --hold 20 --costs 10bp'],

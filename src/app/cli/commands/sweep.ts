@@ -33,6 +33,7 @@ const sweepCommand: Command = {
     'Every field, band and window makes a combination, and all of them count, also those with too few events. DIFF is the mean return after the events less that after any bar. Q is P corrected for the number of combinations. The smallest Q comes first, not the largest DIFF; --limit and --csv show the others.',
     'json, ndjson, csv and --write cells=FILE have every cell.',
   ],
+  needsOneOf: ['--all', '--tickers', '--watch'],
   /** Tests every combination of fields, bands and windows, shows the result, and writes its table and report. */
   async run(context, args) {
     const files = await outputFiles(args, ['cells'])
