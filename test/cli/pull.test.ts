@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { expectEnd, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
 let ground: Ground
@@ -247,6 +247,18 @@ describe('a database with bars of some tickers and pulled events of others', () 
       )
       expect((await mixed(`${line} --quiet`)).err).not.toContain('left out')
     }
+  })
+
+  it('shows the ranges of all its tickers, and no day of only some', async () => {
+    for (const line of ['tally rsi_zone --all', 'transitions rsi_zone --all', 'events rsi_zone --all']) {
+      const { out } = await mixed(`${line} --json`)
+      expect(JSON.parse(out), line).toMatchObject({ query_range: '5y, all', after: null, before: null })
+      expect(JSON.parse((await mixed(`${line} --after 2022-01-01 --json`)).out).after, line).toBe('2022-01-01')
+    }
+    const shown = await ask(db, 'tally rsi_zone --all', { terminal: 200 })
+    expect(unpainted(shown.out)).toContain('5y or all dates')
+    const states = JSON.parse((await mixed('now --field rsi_zone --json')).out)
+    expect(states.query_range).toBe('5y, all')
   })
 
   it.each([

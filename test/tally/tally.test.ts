@@ -8,12 +8,30 @@ import { GROUPINGS } from '../../src/core/params/studies.js'
 import type { Source } from '../../src/core/source.js'
 import { eventHistory } from '../../src/core/source.js'
 import type { Local } from '../../src/data/local/local.js'
+import { scopeOf } from '../../src/research/tally/pool.js'
 import { type Tally, type TallyQuery, type TallyWindow, tally } from '../../src/research/tally/tally.js'
 import { sourceOf } from '../support/source.js'
 import { local, NAMES } from './pool.js'
 
 const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
 const DAILY: TallyQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
+
+describe('the scope of several answers', () => {
+  const own = { query_range: 'all', after: null, as_of: '2024-06-28' }
+  const pulled = { query_range: '5y', after: '2019-06-20', as_of: '2024-06-20' }
+  const shorter = { ...pulled, query_range: '2y', after: '2022-06-20' }
+
+  it.each([
+    [[], {}, { query_range: null, after: null, as_of: null }],
+    [[pulled, pulled], {}, pulled],
+    [[pulled, shorter], {}, { query_range: '5y, 2y', after: '2019-06-20', as_of: '2024-06-20' }],
+    [[shorter, pulled], { after: 0 }, { query_range: '2y, 5y', after: '2019-06-20', as_of: '2024-06-20' }],
+    [[pulled, own], {}, { query_range: '5y, all', after: null, as_of: null }],
+    [[own, pulled], { after: 0 }, { query_range: 'all, 5y', after: '1970-01-01', as_of: null }],
+  ])('%#: covers every event of all of them', (answers, query, scope) => {
+    expect(scopeOf(answers, query)).toEqual({ ...scope, before: null })
+  })
+})
 
 describe('a tally', () => {
   it('adds up: events = n + pending, counts to the ranked ones, shares to 1; every table has the same n', async () => {

@@ -67,9 +67,10 @@ export function tickerColumns(tickers: readonly string[]): { ticker: string | nu
   return { ticker: tickers.length === 1 ? tickers[0]! : null, tickers: tickers.length }
 }
 
-/** The range of dates that a tier or a server allows, in words. */
+/** The range of dates that a tier or a server allows, in words; of several tickers perhaps several ranges. */
 export function rangeInWords(range: string | null): string {
-  return range === WHOLE_RANGE ? 'all dates' : (range ?? 'no range')
+  const ranges = range?.split(', ') ?? ['no range']
+  return ranges.map(text => (text === WHOLE_RANGE ? 'all dates' : text)).join(' or ')
 }
 
 /** `after 2016-01-01 and before 2017-01-01`: both exclusive. Null without a bound, and if the tier limits the range. */

@@ -7,33 +7,36 @@ import { fieldOf, type RunContext, type Source } from '../../core/source.js'
 
 /** The scope that every result shows: events lie after the first date and up to the last. */
 export interface Scope {
+  /** Pulled tickers may have other ranges than those with bars: then all of them, separated by commas. */
   query_range: string | null
   after: string | null
   /** Exclusive; null without a bound in the query. */
   before: string | null
+  /** Null also if the tickers were answered as of different days. */
   as_of: string | null
 }
 
 /** The range that every answer was taken from. */
 export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
-/** The scope of a query: its bounds within the range of the first answer; without answers the range is null. */
+/** The scope of a query: its bounds within the ranges of all answers; without answers the range is null. */
 export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
-  const [first] = answers
   const queriedAfter = query.after === undefined ? null : formatDay(query.after)
-  const answeredAfter = first?.after ?? null
+  // Dates of this form sort in time order; a range without a start begins before all others.
+  const [earliestAfter = ''] = answers.map(({ after }) => after ?? '').sort()
+  const ranges = new Set(answers.map(({ query_range }) => query_range))
+  const days = new Set(answers.map(({ as_of }) => as_of))
   return {
-    query_range: first?.query_range ?? null,
-    after: laterDate(queriedAfter, answeredAfter),
+    query_range: answers.length === 0 ? null : [...ranges].join(', '),
+    after: laterDate(queriedAfter, earliestAfter || null),
     before: query.before === undefined ? null : formatDay(query.before),
-    as_of: first?.as_of ?? null,
+    as_of: days.size === 1 ? answers[0]!.as_of : null,
   }
 }
 
 /** The later of two dates; null if both are null. */
 function laterDate(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b
-  // Dates of this form sort in time order.
   return a > b ? a : b
 }
 
