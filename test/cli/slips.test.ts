@@ -23,6 +23,7 @@ const SLIPS = [
   ['search AAPL', 'status AAPL'],
   ['add AAPL', 'watch add mine AAPL'],
   ['watch tech', 'watch show tech'],
+  ['scan overbought', "screen 'rsi_zone = overbought'"],
   ['now AAPL --as-of 08.02.2018', 'now AAPL --as-of 2018-02-08'],
   ['backtest AAPL rsi_zone', 'backtest AAPL rsi_zone --hold 20'],
   ['backtest AAPL rsi_zone --band oversold', 'backtest AAPL rsi_zone --band oversold --hold 20'],

@@ -109,11 +109,20 @@ export function unknownHelpTopic(word: string): InvalidParameter {
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
 }
 
-/** The error that suggests a watch list for `bands watch TICKER`; undefined if the word is no ticker in capitals. */
-export function suggestWatchList(word: string, argv: readonly string[]): InvalidParameter | undefined {
-  if (!isTicker(word) || word !== word.toUpperCase()) return undefined
-  const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
-  return noCommandError(`${quoted(word)} of watch`, word, reason, line)
+/**
+ * The error for a wrong word after a group: a ticker in capitals after `watch` is for a list, a band after `scan` for a
+ * screen. Undefined for other words.
+ */
+export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
+  const described = `${quoted(word)} of ${group}`
+  if (group === 'watch' && isTicker(word) && word === word.toUpperCase()) {
+    const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
+    return noCommandError(described, word, reason, line)
+  }
+  const [field] = group === 'scan' ? fieldsWithBand(word, BUILT_IN_FIELDS) : []
+  if (field === undefined) return undefined
+  const reason = 'bands screen lists the tickers in any band'
+  return noCommandError(described, word, reason, remedy('screen', [`${field} = ${word}`]))
 }
 
 /**

@@ -44,7 +44,7 @@ import {
   replaceWord,
   textWithOptionsOf,
 } from './command-line.js'
-import { commandsWithOption, joinConditionWords, suggestCommand, suggestWatchList } from './command-suggestions.js'
+import { commandsWithOption, joinConditionWords, suggestCommand, suggestInGroup } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
 import type { Context, FailedRun } from './context.js'
 import { linesText, paintFor, wrap } from './draw/text.js'
@@ -376,8 +376,7 @@ export async function usageError(
       if (group === undefined)
         return suggestCommand(word, argv) ?? unknownWordError('command', word, TOP_WORDS, suggest(word, TOP_WORDS))
       const words = commandsOfGroup(group).map(({ name }) => name.split(' ')[1]!)
-      const watchListError = group === 'watch' ? suggestWatchList(word, argv) : undefined
-      return watchListError ?? unknownWordError('command', word, words, suggest(word, words), group)
+      return suggestInGroup(group, word, argv) ?? unknownWordError('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
       return await unknownOptionError(word.split('=')[0]!, parsed, argv)
