@@ -186,7 +186,7 @@ describe('a stored key', () => {
     const refused = await ask(`events AAPL rsi_zone --remote ${other.url}`)
     expect([refused.code, refused.err.replace('\n', ' ')]).toEqual([
       4,
-      `error: no API key for ${other.url}; set BANDS_API_KEY, or bands login --remote ${other.url}\n`,
+      `error: no API key for ${other.url}: set BANDS_API_KEY, or log in (bands login).\n  try:   bands login --remote ${other.url}\n`,
     ])
     // The profile is pointed elsewhere by hand.
     writeFileSync(config, JSON.stringify({ profiles: { default: { url: other.url } } }))
@@ -406,7 +406,7 @@ describe('bands config', () => {
     const { ask } = home()
     const { out } = await ask('config --csv --remote https://api.example.com')
     expect(out).toContain("remote,https://api.example.com,'--remote\n")
-    expect(out).toContain('no API key for https://api.example.com; set BANDS_API_KEY')
+    expect(out).toContain('no API key for https://api.example.com: set BANDS_API_KEY')
     expect((await ask('config --csv --tier free', { env: { BANDS_TIER: 'plus' } })).out).toContain(
       "tier,free,'--tier\n",
     )

@@ -118,6 +118,8 @@ describe('a database without tickers', () => {
       const { code, err } = await ask(`${question} --db ${db}`)
       expect(code).toBe(3)
       expect(err.replace(/\s+/g, ' ')).toContain('no ticker is loaded in')
+      const elsewhere = await ask(question, { env: { BANDS_DB: db } })
+      expect(elsewhere.err).toContain(`  try:   bands ${question} --db sample\n`)
     }
     expect((await ask(`events AAPL rsi_zone --db ${db}`)).err).toContain('load:  bands import FILE.csv')
   })

@@ -169,7 +169,7 @@ async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
       ['again', error.reset ?? ''],
       ['upgrade', error.upgradeUrl ?? context?.config.upgrade_url ?? ''],
     ]
-  if (error instanceof Unauthorized) return refusedKeyHelp(context)
+  if (error instanceof Unauthorized && error.remedy === null) return refusedKeyHelp(context)
   if (error instanceof BandsError)
     return error.remedy === null
       ? []

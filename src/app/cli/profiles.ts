@@ -1,4 +1,4 @@
-import { ConfigError, InvalidParameter, suggest, Unauthorized, wrong } from '../../core/errors.js'
+import { ConfigError, InvalidParameter, remedy, suggest, Unauthorized, wrong } from '../../core/errors.js'
 import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import { openRemote } from '../open/database.js'
 import { refuseSharedSecret } from '../open/paths.js'
@@ -137,11 +137,11 @@ export async function keyFor(chosen: ChosenServer, config: Config, env: NodeJS.P
     const { key, profile } = stored
     return { key, from: `bands login, profile ${profile}`, loginLine: `bands login --profile ${profile}` }
   }
-  const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
+  const login = { remedy: remedy('login', [], name === undefined ? { remote: base } : { profile: name }) }
   const [otherKey] = name === undefined ? [] : keysOfProfile
   if (otherKey !== undefined)
-    throw new Unauthorized(`the key of profile "${name}" was given for ${otherKey.origin}, not for ${origin}; ${login}`)
-  throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
+    throw new Unauthorized(`the key of profile "${name}" was given for ${otherKey.origin}, not for ${origin}.`, login)
+  throw new Unauthorized(`no API key for ${base}: set BANDS_API_KEY, or log in (bands login).`, login)
 }
 
 /** The source of the run's key, and how to replace it: a login has no effect if a variable overrides it. */

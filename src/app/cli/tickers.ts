@@ -4,6 +4,7 @@ import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
 import type { NamedList } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
+import { SAMPLE } from '../open/paths.js'
 import type { Args } from './command.js'
 import type { Context } from './context.js'
 import type { World } from './world.js'
@@ -163,7 +164,10 @@ export async function everyTicker(context: Context, usage: string): Promise<read
 }
 
 function noTickerLoaded(context: Context): NotFound {
-  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
+  const message = `no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`
+  // A line with --db is about that database only.
+  const isDbTyped = context.config.from.db === '--db'
+  return new NotFound(message, [], isDbTyped ? {} : { remedy: remedy('status', [], { db: SAMPLE }, true) })
 }
 
 /**
