@@ -110,8 +110,8 @@ export function unknownHelpTopic(word: string): InvalidParameter {
 }
 
 /**
- * The error for a wrong word after a group: a ticker in capitals after `watch` is for a list, a band after `scan` for a
- * screen. Undefined for other words.
+ * The error for a wrong word after a group; undefined if it has no likely meaning. A ticker in capitals after `watch`
+ * belongs in a list. A band after `scan` belongs in a screen.
  */
 export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
   const described = `${quoted(word)} of ${group}`
