@@ -195,6 +195,11 @@ describe('strategies side by side', () => {
     expect(apart).toMatchObject({ verdict: 'a is ahead', agreement: 1 })
   })
 
+  it('are named after a warning of one of them, whose first words say what it is', async () => {
+    const { warnings } = await run([LONG, strategy({ name: 'free', costs: { bps: 0 } })])
+    expect(warnings).toContainEqual(expect.stringMatching(/^no costs.* \(free\)$/))
+  })
+
   it('use no benchmark of a file, and say so', async () => {
     const found = await run([LONG, strategy({ name: 'judged', benchmark: 'B' })])
     expect(found.warnings.filter(one => /no costs/.test(one))).toEqual([])

@@ -370,6 +370,6 @@ function warningsOfEach(rivals: readonly Rival[]): Warning[] {
     }
   }
   return [...bySentence].map(([sentence, { kind, names }]) => {
-    return [kind, names.length === rivals.length ? sentence : `${names.join(', ')}: ${sentence}`]
+    return [kind, names.length === rivals.length ? sentence : `${sentence} (${names.join(', ')})`]
   })
 }
