@@ -1,5 +1,6 @@
-import { copyFileSync, renameSync, writeFileSync } from 'node:fs'
-import { afterAll, expect, it } from 'vitest'
+import { chmodSync, copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, it, vi } from 'vitest'
 import { connect } from '../../src/data/store/sqlite/connection.js'
 import { ask, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
@@ -105,6 +106,31 @@ it('refuses what is no database, and answers again when the next file comes', as
   put(second.db)
   await server.look()
   expect((await ready(server)).refused).toBeUndefined()
+  await end()
+})
+
+it('looks again at a refused file once its restore has ended', async () => {
+  const { server, key, put, ground, end } = await following()
+  const before = await seen(server, key)
+  writeFileSync(`${ground.db}.restore`, '')
+  put(second.db)
+  await server.look()
+  expect((await ready(server)).refused?.why).toContain('was stopped before its end')
+  rmSync(`${ground.db}.restore`)
+  await vi.waitFor(async () => expect((await ready(server)).refused).toBeUndefined(), 10_000)
+  expect((await seen(server, key)).data).not.toBe(before.data)
+  await end()
+})
+
+it('logs a refusal once, and again only after a change of the file or its rights', async () => {
+  const { server, put, ground, end } = await following()
+  const refusals = (): number => server.logged().split('made by a newer bands').length - 1
+  put(second.db, 'PRAGMA user_version = 99')
+  await vi.waitFor(() => expect(refusals()).toBe(1), 10_000)
+  await sleep(2_500)
+  expect(refusals()).toBe(1)
+  chmodSync(ground.db, 0o600)
+  await vi.waitFor(() => expect(refusals()).toBe(2), 10_000)
   await end()
 })
 

@@ -1,10 +1,10 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Busy, quoted, StorageError } from '../../core/errors.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { openSqlite } from '../../data/store/sqlite/data.js'
-import { type FileNumbers, fileNumbers, isSameFile } from '../../data/store/sqlite/files.js'
+import { type FileNumbers, fileNumbers, isSameFile, restoreNotePath } from '../../data/store/sqlite/files.js'
 import { removeStaleCompanions } from '../../data/store/sqlite/replaced.js'
 import { Damaged } from '../../data/store/store.js'
 import type { RefusedFile } from '../../server/http/question.js'
@@ -38,7 +38,7 @@ const CHECK_INTERVAL_MS = 1_000
 export class TakeOver {
   readonly #options: Following
   #data: OpenData
-  /** Identifies the refused file and its contents, which is not checked again; empty without one. */
+  /** Identifies the state of the refused file, which is not checked again; empty without one. */
   #refusedIdentity = ''
   #lastCheck: Promise<void> = Promise.resolve()
   /** The new file while it is checked. */
@@ -94,7 +94,8 @@ export class TakeOver {
       this.#refusedIdentity = ''
       return onRefusal(null)
     }
-    const identity = [file.dev, file.ino, file.size, file.mtimeMs].join(' ')
+    // A change of its rights, and the end of a restore, may mend it as well.
+    const identity = [file.dev, file.ino, file.ctimeMs, existsSync(restoreNotePath(path))].join(' ')
     if (identity === this.#refusedIdentity) return
     try {
       refuseUnfinishedRestore(path)
