@@ -57,7 +57,7 @@ describe('a question whose looks are noted', () => {
     expect(found).toMatchObject({ noted: { ofKind: 2, all: 2 }, known: [one, two] })
     expect(found.warnings).toEqual([
       'another one',
-      expect.stringMatching(/^this run is not noted in the ledger of .*full/),
+      expect.stringMatching(/^this run is not noted in the trial log: .*full/),
     ])
     expect(await trials.of('cell')).toEqual([one])
   })

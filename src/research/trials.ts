@@ -235,7 +235,7 @@ export async function withCountedTrials<Found extends { warnings: string[] }>(
   if (fallback.failure === null) return result
   return {
     ...result,
-    warnings: [...result.warnings, `this run is not noted in the ledger of trials: ${fallback.failure}`],
+    warnings: [...result.warnings, `this run is not noted in the trial log: ${fallback.failure}`],
   }
 }
 

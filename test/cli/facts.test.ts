@@ -244,7 +244,7 @@ describe('a simulated sector', () => {
   test.each(['loaded', 'imported'] as const)('is verified to the last event, when %s', async which => {
     // Questions asked before may have made a trial log.
     expect((await world('verify --deep', which)).out).toMatch(
-      /^6 tickers(, the ledger of trials \(\d+ rows\))? checked, every event derived again: all as it was written\n$/,
+      /^6 tickers(, the trial log \(\d+ rows\))? checked, every event derived again: all as it was written\n$/,
     )
   })
 

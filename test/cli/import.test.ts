@@ -290,7 +290,7 @@ describe('the data commands', () => {
     await ask('accounts create alice --tier free')
     await ask('study SIM0001 rsi_zone')
     expect((await ask('verify')).out).toBe(
-      '2 tickers, the ledger of credits (0 rows), the ledger of trials (5 rows) checked: all as it was written\n',
+      '2 tickers, the ledger of credits (0 rows), the trial log (5 rows) checked: all as it was written\n',
     )
   })
 

@@ -111,7 +111,7 @@ function withoutTrials(document: object): object {
   )
 }
 
-notInQuick('own fields count in the ledger of trials, and anew when their definition changes', async () => {
+notInQuick('own fields count in the trial log, and anew when their definition changes', async () => {
   const db = { BANDS_DB: folder.file('counted.db') }
   copyFileSync(folder.file('bands.db'), db.BANDS_DB)
   const looked = async (file: string) =>

@@ -279,7 +279,7 @@ describe('bands trials', () => {
       db.close()
       for (const line of [STUDY, BACKTEST, SWEEP]) {
         const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
-        expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
+        expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the trial log: .*no room/)
       }
       cpSync(folder.file('bands.db'), folder.file('odd.db'))
       writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')

@@ -569,7 +569,7 @@ function filesIn(folder: string): Files {
   return filesOf({ db: join(folder, 'bands.db'), env: {} })
 }
 
-/** Data with facts, an account with a key and charges, and a ledger of trials. */
+/** Data with facts, an account with a key and charges, and a trial log. */
 async function world(): Promise<Files> {
   const folder = temporaryFolder()
   const files = filesIn(folder)

@@ -242,7 +242,7 @@ describe('a sweep', () => {
     const many = Array.from({ length: 5000 }, (_, i) => `X${i}`)
     const fields = FIELDS.map(({ name }) => name)
     expect(await refused(asked({ tickers: many, fields, by: 'ticker', prev_band: true }))).toMatch(
-      /at most 500,000 cells/,
+      /at most 500,000 combinations/,
     )
   })
 

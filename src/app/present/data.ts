@@ -364,7 +364,7 @@ function trialsPart(kind: TrialKind, trials: readonly NotedTrial[], limit: numbe
   const columns: Column<NotedTrial>[] = [
     column('p', 'probability'),
     { title: 'Sharpe a bar', kind: 'ratio', value: ({ sharpe }) => ratio(sharpe, 3) },
-    { title: kind, kind: 'text', wraps: true, value: distinctText },
+    { title: kind === 'cell' ? 'combination' : kind, kind: 'text', wraps: true, value: distinctText },
   ]
   return tablePart('Trials', columns, trials.slice(-limit).reverse())
 }

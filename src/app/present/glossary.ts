@@ -34,7 +34,7 @@ export const TERMS: Readonly<Record<string, string>> = {
   t: 'After decades of tests, a finding needs more than 3',
   'Top 40%': 'Share of returns among the best 40% of the ticker’s own past',
   'Test mean': 'Of the same, where they were checked',
-  'Train mean': 'Of the chosen cells, where they were chosen',
+  'Train mean': 'Of the chosen combinations, where they were chosen',
 }
 
 /** Short words of sentences, tiles and charts: the pattern that finds each, and its meaning. */

@@ -35,11 +35,11 @@ export function withFullStop(text: string): string {
 }
 
 /**
- * `Tried: 3 strategies in this run, 40 in the ledger of trials.`
+ * `Tried: 3 strategies in this run, 40 in the trial log.`
  * @param countText writes the number in the ledger, with or without its noun
  */
 export function triedText({ run, ledger }: Backtest['trials'], countText = numberText): string {
-  const ledgerText = ledger === null ? '' : `, ${countText(ledger)} in the ledger of trials`
+  const ledgerText = ledger === null ? '' : `, ${countText(ledger)} in the trial log`
   return `Tried: ${strategiesText(run)} in this run${ledgerText}.`
 }
 
@@ -176,7 +176,7 @@ export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++'
 
 /** The fact about the smallest number of events that is tested. */
 export function minEventsFact(sampling: Pick<Sampling, 'min_events'>): Fact {
-  return ['Fewest events', `${sampling.min_events}: below that a cell is shown, not tested`]
+  return ['Fewest events', `${sampling.min_events}: below that a combination is shown, not tested`]
 }
 
 /** A folded section about reading a page: notes for all kinds of results, and those for this kind. */
@@ -232,7 +232,7 @@ const READING_NOTES: Record<
   },
   sweep: {
     'q, not p':
-      'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
+      'Of a thousand empty combinations fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; combinations marked ★ have a q below 0.05.',
     'The best of many':
       'White’s reality check and Hansen’s SPA ask whether the best combination beats the best that chance would reach. If they are large, chance explains the best.',
     'The histogram': 'Without any effect the bars would be level. Only an excess on the left is of interest.',

@@ -50,7 +50,7 @@ export class Contest {
     const reasons: Record<string, string> = {}
     await checkpoint(() => `testing the best of ${numberText(this.#names.length)}`)
     const ability = await this.#superiorAbility(query, reasons, checkpoint)
-    await checkpoint(() => `probability of overfitting, ${numberText(this.#names.length)} cells`)
+    await checkpoint(() => `probability of overfitting, ${numberText(this.#names.length)} combinations`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,

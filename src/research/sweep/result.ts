@@ -148,8 +148,8 @@ const MOST_CELLS = 500_000
 
 export function refuseTooManyCells(cells: number): void {
   if (cells <= MOST_CELLS) return
-  const allowed = `at most ${numberText(MOST_CELLS)} cells`
-  const what = `${numberText(cells)} cells are more than a sweep takes`
+  const allowed = `at most ${numberText(MOST_CELLS)} combinations`
+  const what = `${numberText(cells)} combinations are more than a sweep takes`
   const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
   throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
 }

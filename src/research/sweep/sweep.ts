@@ -165,7 +165,10 @@ function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried:
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
     ['left_out', untested > 0 && `${numberText(untested)} of ${cells} combinations have too few events for a p.`],
-    ['flattering', isUncorrected && `p is not corrected for ${cells} looks: one in twenty is below .05 by chance.`],
+    [
+      'flattering',
+      isUncorrected && `p is not corrected for ${cells} combinations: one in twenty is below .05 by chance.`,
+    ],
     [
       'left_out',
       lost > 0 &&
@@ -178,7 +181,7 @@ function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried:
 function correctionPhrase({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
-  return `for all ${numberText(cells)} cells${where} by ${ADJUSTMENTS[adjust]}`
+  return `for all ${numberText(cells)} combinations${where} by ${ADJUSTMENTS[adjust]}`
 }
 
 interface LoggedCell {

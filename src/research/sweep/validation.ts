@@ -200,7 +200,8 @@ export async function* runCells(
   let done = 0
   const reportProgress = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
-    return checkpoint(() => `${runs[run]!.name}, cell ${numberText(1 + ((done - 1) % total))} of ${numberText(total)}`)
+    const text = () => `${runs[run]!.name}, combination ${numberText(1 + ((done - 1) % total))} of ${numberText(total)}`
+    return checkpoint(text)
   }
   const here = async (task: SweepTask): Promise<CellOutcome[]> => {
     const outcomes: CellOutcome[] = []

@@ -228,7 +228,7 @@ const compareCommand: Command = {
   ],
   notes: [
     'Strategies are compared over the days that all of them have. If the interval of a difference of Sharpe ratios has 0 in it, neither is better.',
-    'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the ledger of trials.',
+    'bands backtest … --print-config prints the strategy file of a run. Each strategy is noted in the trial log.',
   ],
   /** Runs several strategies over the same days, shows them side by side, and writes the report. */
   async run(context, args) {

@@ -88,7 +88,7 @@ const verify: Command = {
   options: [['--deep', 'derive every event again from the bars, and compare'], ...optionsOf(ACCOUNTS_FILE)],
   examples: ['bands verify', 'bands verify --deep --json'],
   notes: [
-    'Looks at the data, and at the accounts, the ledger of trials and the watch lists where there are such. Exits with 5 when something is not as it was written.',
+    'Looks at the data, and at the accounts, the trial log and the watch lists where there are such. Exits with 5 when something is not as it was written.',
   ],
   /** Checks the database and the other files of the user, and shows the damages. With any, the exit code is 5. */
   async run(context, args) {
@@ -112,7 +112,7 @@ const verify: Command = {
   },
 }
 
-const FILE_NAMES = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
+const FILE_NAMES = { accounts: 'the ledger of credits', trials: 'the trial log', lists: 'the watch lists' }
 
 interface DamageRow {
   file: string
