@@ -5,7 +5,18 @@ import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { notInQuick } from '../support/full.js'
-import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed, UNPRINTABLE } from './support/run.js'
+import {
+  BARS,
+  BIN,
+  expectEnd,
+  type Lent,
+  type Ran,
+  scratch,
+  shell,
+  typed,
+  UNPRINTABLE,
+  unpainted,
+} from './support/run.js'
 
 const folder = scratch()
 let database = 0
@@ -27,8 +38,9 @@ const MIXED = `${GOOD}2020-01-06,2,-3,2,3,20\n2020-01-07,3,4,3,4,30\n2020-01-08,
 
 describe('bands import', () => {
   test('reports the read rows and their outcome', async () => {
-    const { out, code } = await ask(`import ${BARS}/AAPL.csv`, { terminal: 100, env: { NO_COLOR: '1' } })
+    const { out, err, code } = await ask(`import ${BARS}/AAPL.csv`, { terminal: 100, env: { NO_COLOR: '1' } })
     expect(code).toBe(0)
+    expect(err).toBe('\nnext: bands now AAPL\n')
     expect(out).toMatch(/AAPL\.csv {3}bands csv {3}1,260 rows {3}adjusted by adj_close/)
     expect(out).toMatch(/AAPL +adjusted +1,260 +0 +0 +1,260 +2013-05-13 +2018-05-11/)
   })
@@ -241,11 +253,13 @@ describe('bands import', () => {
     const slow = { pace: 300 }
     const seen = await ask(`import ${BARS}`, { ...slow, terminal: 80 })
     expect(seen.err).toMatch(/\r(reading|deriving) {2}.*\.csv/)
-    expect(seen.err.endsWith('\r\u001b[K')).toBe(true)
+    const hint = '\nnext: bands now AAPL GSPC\n'
+    expect(unpainted(seen.err).endsWith(`\r\u001b[K${hint}`)).toBe(true)
     expect((await ask(`import ${BARS}`, slow)).err).toBe('')
     expect((await ask(`import ${BARS} -q`, { ...slow, terminal: 80 })).err).toBe('')
-    expect((await ask(`import ${BARS} --progress none`, { ...slow, terminal: 80 })).err).toBe('')
-    expect((await ask(`import ${BARS}`, { ...slow, terminal: 80, env: { TERM: 'dumb' } })).err).toBe('')
+    expect(unpainted((await ask(`import ${BARS} --progress none`, { ...slow, terminal: 80 })).err)).toBe(hint)
+    const dumb = { ...slow, terminal: 80, env: { TERM: 'dumb' } }
+    expect((await ask(`import ${BARS}`, dumb)).err).toBe(hint)
     expect((await ask(`import ${BARS} --progress plain`, { pace: 6000 })).err).toMatch(
       /^(reading|deriving) {2}\S+\.csv .*\n/,
     )
