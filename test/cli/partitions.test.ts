@@ -13,7 +13,7 @@ import {
 import { basename, join, relative } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Tables } from '../../src/app/cli/manifest.js'
+import { namedFolder, type Tables, withLockedFolder } from '../../src/app/cli/manifest.js'
 import { version } from '../../src/core/built.js'
 import { DEFINITIONS_VERSION } from '../../src/core/model/definitions.js'
 import type { ExportedEvent } from '../../src/core/model/event.js'
@@ -270,18 +270,25 @@ describe('the list of a folder', () => {
   })
 })
 
-describe('two exports into one folder', () => {
-  test('at the same time: the second is refused, and a later one adds its files', async () => {
+describe('a folder that an export is writing', () => {
+  test('takes no second export until the first has ended', async () => {
     const out = at('two')
-    const [first, second] = await Promise.all(
-      ['AAPL', 'GSPC'].map(ticker => write('series', out, `--tickers ${ticker}`)),
-    )
-    expect(first!.code).toBe(0)
-    expectRefusal(second!, 8, `another export is writing ${out}; try again when it has ended`)
-    expect((await write('series', out, '--tickers GSPC')).code).toBe(0)
+    await withLockedFolder(namedFolder(out, 'write'), async () => {
+      expectRefusal(await write('bars', out), 8, `another export is writing ${out}; try again when it has ended`)
+      expect(existsSync(join(out, 'bars'))).toBe(false)
+    })
+    expect((await write('bars', out)).code).toBe(0)
+    expectListed(out)
+  })
+
+  test('has the files of both, where two with different tickers begin at once', async () => {
+    const out = at('both')
+    const lines = ['--tickers AAPL', '--tickers GSPC']
+    for (const { code } of await Promise.all(lines.map(line => write('series', out, line))))
+      expect([0, 8]).toContain(code)
+    for (const line of lines) expect((await write('series', out, line)).code).toBe(0)
     expect(filesIn('series', out)).toEqual(['ticker=AAPL.parquet', 'ticker=GSPC.parquet'])
     expectListed(out)
-    expect((await write('bars', out)).code).toBe(0)
   })
 })
 

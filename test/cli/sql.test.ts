@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { namedFolder, withLockedFolder } from '../../src/app/cli/manifest.js'
 import { firstInQuick } from '../support/full.js'
 import { bundledBars, expectRefusal } from './support/run.js'
 
@@ -73,10 +75,16 @@ describe('bands sql', () => {
     expect(statSync(join(out, 'manifest.json')).mtimeMs).toBe(before)
   })
 
-  test('waits for another that brings the files up to date', async () => {
-    const line = `sql "SELECT count(*) AS n FROM series" --folder ${at('both')}`
-    const remarks = await Promise.all([told(line), told(line)])
-    expect(remarks.sort()).toEqual(['', expect.stringMatching(/^wrote 2 files to \S+ $/)])
+  test('waits for an export that is writing the files', async () => {
+    const out = at('both')
+    let isWritten = false
+    const written = withLockedFolder(namedFolder(out, 'write'), async () => {
+      await sleep(500)
+      isWritten = true
+    })
+    expect(await told(`sql "SELECT count(*) AS n FROM series" --folder ${out}`)).toContain('wrote 2 files')
+    expect(isWritten).toBe(true)
+    await written
   })
 
   test('keeps the files of an as-of day apart', async () => {

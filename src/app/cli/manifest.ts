@@ -1,5 +1,4 @@
 import {
-  accessSync,
   constants,
   existsSync,
   mkdirSync,
@@ -11,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { join, posix, relative, resolve } from 'node:path'
 import { BadData, type InvalidParameter, quoted, remedy, WriterBusy, wrong } from '../../core/errors.js'
 import { WINDOW_PREFIX } from '../../core/model/event.js'
@@ -103,21 +103,26 @@ export async function withLockedFolder<T>(
   work: (tables: Tables) => Promise<T>,
   onWait?: () => void,
 ): Promise<T> {
+  const folder = named.path
   refuseOtherFolder(named)
-  mkdirSync(named.path, { recursive: true })
+  mkdirSync(folder, { recursive: true })
+  const isWritable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  // `bands sql` only reads an up-to-date folder of another user.
+  if (!isWritable) return work(readTables(named))
   const lockOnce = () => {
     onWait?.()
-    // `bands sql` only reads an up-to-date folder of another user.
-    if (!isWritable(named.path)) return null
-    const lock = tryLock(join(named.path, MANIFEST))
-    if (lock === null) throw folderBusy(named.path)
+    const lock = tryLock(join(folder, MANIFEST))
+    if (lock === null) throw folderBusy(folder)
     return lock
   }
   const lock = await retryWhileBusy(lockOnce, onWait !== undefined)
   try {
     return await work(openFolder(named))
   } finally {
-    lock?.close()
+    lock.close()
   }
 }
 
@@ -138,15 +143,6 @@ function openFolder(named: NamedFolder): Tables {
     }
   }
   return tables
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Throws InvalidParameter unless a folder is missing, empty or one of an export. */

@@ -58,8 +58,8 @@ export function writePartitions(
   filter: ExportFilter,
   options: PartitionOptions,
 ): Promise<WriteSummary> {
-  const write = (tables: Tables): Promise<WriteSummary> => updateTable(tables, local, table, filter, options)
-  return withLockedFolder(options.folder, write, options.onWait)
+  const { folder, onWait } = options
+  return withLockedFolder(folder, tables => updateTable(tables, local, table, filter, options), onWait)
 }
 
 /** Brings the files of a table up to date. @param tables those of the folder, which is locked */
