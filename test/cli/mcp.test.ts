@@ -43,6 +43,15 @@ afterAll(async () => {
 })
 
 describe('bands mcp', () => {
+  test('says at a terminal that it waits for an assistant, and nothing in a pipe', async () => {
+    const line = `mcp --db ${db}`
+    expect(await typed(line, { stdin: '', terminal: 200 })).toMatchObject({
+      out: '',
+      err: expect.stringContaining('Waiting for an assistant on standard input.'),
+    })
+    expect(await typed(line, { stdin: '' })).toMatchObject({ out: '', err: '' })
+  })
+
   test('lists its tools in less than 8 kB, none of which changes the data', async () => {
     const { tools } = await client.listTools()
     const names = 'fields tickers status now events tally transitions screen changes explain study backtest'

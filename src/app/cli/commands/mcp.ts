@@ -12,6 +12,9 @@ const mcp: Command = {
     const [{ client }, { serveAssistant }] = await Promise.all([context.openClient(), import('../../mcp/server.js')])
     context.closeAtEnd(client)
     context.omitSourceNotice()
+    await context.hint(
+      'Waiting for an assistant on standard input. Ctrl-C ends it; bands mcp --help says how to add it.',
+    )
     const output = writableOf(text => context.world.out.write(text))
     await serveAssistant(client, new Readable().wrap(context.world.stdin()), output)
   },
