@@ -14,7 +14,7 @@ import type { Store } from '../../src/data/store/store.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { draws, notInQuick } from '../support/full.js'
+import { draws, FULL, notInQuick } from '../support/full.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { loadedStore, openedForAll } from '../support/store.js'
 
@@ -81,7 +81,8 @@ describe('the stays of many tickers and fields', () => {
       }),
       { numRuns: draws(1_200) },
     )
-    expect(rows).toBeGreaterThan(draws(1_000))
+    // A smoke of twenty draws may find few.
+    if (FULL) expect(rows).toBeGreaterThan(draws(1_000))
   })
 
   it('are the same from histories alone, except for data that no history has', async () => {
