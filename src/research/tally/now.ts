@@ -141,17 +141,37 @@ function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
     initial,
     prev_band,
     completed_stays: completed,
-    reasons,
+    reasons: Object.keys(reasons).length === 0 ? NO_REASONS : reasons,
   }
 }
 
 /** The state of a field that has no band: all values are null, each with its reason. */
 function stateWithoutBand(ticker: string, field: string): FieldState {
-  const values = { band: null, since: null, bars: null, initial: null, prev_band: null }
-  const reasons = Object.fromEntries(Object.keys(values).map(name => [name, 'no band of this field can be seen']))
-  const completed_stays = { n: 0, median: null, p90: null }
-  return { ticker, field, ...values, completed_stays, reasons: { ...reasons, completed_stays: 'there is no band' } }
+  return {
+    ticker,
+    field,
+    band: null,
+    since: null,
+    bars: null,
+    initial: null,
+    prev_band: null,
+    completed_stays: NO_STAYS,
+    reasons: REASONS_WITHOUT_BAND,
+  }
 }
+
+// States share these: a whole market has hundreds of thousands.
+const NO_STAYS = Object.freeze({ n: 0, median: null, p90: null })
+const NO_REASONS: FieldState['reasons'] = Object.freeze({})
+const UNSEEN = 'no band of this field can be seen'
+const REASONS_WITHOUT_BAND = Object.freeze({
+  band: UNSEEN,
+  since: UNSEEN,
+  bars: UNSEEN,
+  initial: UNSEEN,
+  prev_band: UNSEEN,
+  completed_stays: 'there is no band',
+})
 
 /** The number of completed periods in the current band, and quantiles of their lengths. @param f index of the field */
 function completedStays(periods: BandPeriods, f: number): FieldState['completed_stays'] {
