@@ -105,6 +105,7 @@ describe('every exit code is met', () => {
     expect(ran.err.replace(/\s+/g, ' ')).toContain(
       'is not a file name that ends in .ndjson, .csv, .parquet, .json, .jsonl',
     )
+    expect(ran.err).toContain(`  try:   bands export bars --tickers AAPL --write ${folder.file('bars.csv')}\n`)
     expect(existsSync(file)).toBe(false)
     for (const more of [`--write ${file} --output csv`, `--write ${folder.file('bars')}`])
       expect(await ask(`export bars --tickers AAPL ${more}`)).toMatchObject({ code: 0, out: '' })

@@ -66,6 +66,8 @@ describe('the key of a vendor', () => {
     expectRefusal(await ask('fetch AAPL --from tiingo'), 4, 'tiingo needs a key')
     const { code, err } = await ask('fetch BTC-USD')
     expect([code, err]).toEqual([2, expect.stringMatching(/try: +bands fetch BTC-USD --from coinbase\n/)])
+    // Coinbase has no stocks.
+    expect((await ask('fetch AAPL')).err).toMatch(/try: +bands fetch AAPL --from tiingo\n/)
     expect(vendor.calls).toEqual([])
   })
 

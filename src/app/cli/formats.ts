@@ -42,7 +42,8 @@ export function checkEnding(option: string, file: string, endings: readonly stri
   const ending = extname(file).toLowerCase()
   if (endings.includes(ending)) return ending
   const allowed = `a file name that ends in ${endings.join(', ')}`
-  throw wrong(option, `${option} ${quoted(file)} is not ${allowed}.`, { value: file, allowed })
+  const nearest = file.slice(0, file.length - ending.length) + (endings.includes('.csv') ? '.csv' : endings[0]!)
+  throw wrong(option, `${option} ${quoted(file)} is not ${allowed}.`, { value: file, allowed, suggestions: [nearest] })
 }
 
 /** Writes rows as they come, at most a row group in memory. @param raw leaves CSV cells that a spreadsheet would run */

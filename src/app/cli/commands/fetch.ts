@@ -1,4 +1,4 @@
-import { BandsError, invalid, wrong } from '../../../core/errors.js'
+import { BandsError, invalid, remedy, wrong } from '../../../core/errors.js'
 import { count, numberText } from '../../../core/numbers.js'
 import { DAY, TEXT } from '../../../core/params/kinds.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
@@ -60,7 +60,7 @@ const fetchCommand: Command = {
     const { from, after } = args.read(FETCH)
     const tickers = await typedTickers(context, args)
     const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
-    const provider = await chooseProvider(context, from, async () => {
+    const provider = await chooseProvider(context, from, tickers, async () => {
       const entries = await Promise.all(tickers.map(ticker => importer.entry(ticker)))
       const sources = entries.map(entry => (entry ? fetchedFrom(entry.source) : null))
       return sources.flatMap(source => source?.provider ?? [])
@@ -150,6 +150,7 @@ function progressText({ done, of: tickers, ticker, calls }: FetchProgress, plan:
 async function chooseProvider(
   context: Context,
   name: string | undefined,
+  tickers: readonly string[],
   earlierVendors: () => Promise<string[]>,
 ): Promise<Provider> {
   const providers = await allProviders(providersPath(context.world.env))
@@ -162,8 +163,10 @@ async function chooseProvider(
       withKey.push(provider)
   if (withKey.length === 1) return withKey[0]!
   const allowed = providers.map(provider => provider.name)
-  // Coinbase needs no key.
-  throw invalid('missing', { param: 'from', allowed, suggestions: [withKey[0]?.name ?? 'coinbase'] })
+  // Coinbase needs no key, but has only pairs such as BTC-USD.
+  const suggested = withKey[0]?.name ?? (tickers.every(ticker => ticker.includes('-')) ? 'coinbase' : 'tiingo')
+  const line = remedy('fetch', [], { from: suggested }, true)
+  throw invalid('missing', { param: 'from', allowed, suggestions: [suggested] }, { remedy: line })
 }
 
 /** The key for a vendor: that of the environment, otherwise the stored one; null without either. */
