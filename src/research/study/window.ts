@@ -141,7 +141,10 @@ function countsOf({ subjects, asOf }: Material, horizon: number) {
 
 /** The returns of all events, ascending, so that the order of the tickers does not change the last digit of a sum. */
 function eventReturns(members: readonly MemberBars[]): Float64Array {
-  return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
+  const ascending = new Float64Array(sum(members.map(({ events }) => events.length)))
+  let n = 0
+  for (const { returns, events } of members) for (const i of events) ascending[n++] = returns[i]!
+  return ascending.sort()
 }
 
 /**
