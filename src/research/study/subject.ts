@@ -1,5 +1,5 @@
 import { daysAt, indicesIn, type Range, rangeOf } from '../../core/model/calendar.js'
-import type { Series } from '../../core/model/series.js'
+import { type PackedCloses, packCloses, type Series } from '../../core/model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../../core/params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../../core/source.js'
 import {
@@ -24,8 +24,8 @@ export interface Subject {
   eligible: Int32Array
   /** The events of the query. */
   signals: Signals
-  /** Greatest gain and loss on the way, by horizon of the query and then by event. */
-  extremes: Float64Array
+  /** The highest and the lowest price after each event, by horizon of the query and then by event. */
+  extremes: PackedCloses
   /** Bars of the events that pass the other filters, by the code of the entered band. */
   byBand: readonly Int32Array[]
   /** Events that enter a chosen band, regardless of the context's band. The same as `signals` without a context. */
@@ -69,7 +69,7 @@ export async function subjectsOf(
       bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals: sharedSignals,
-      extremes: columns.copy(extremesOf(prices, signals.bars, horizons)),
+      extremes: packExtremes(prices, signals.bars, horizons, columns),
       byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
       anyContext: contextSignals === allEvents ? sharedSignals : packSignals(enteringWanted(allEvents), columns),
       inContext: contextByBar && Uint8Array.from(contextByBar, band => Number(isContext(band))),
@@ -98,44 +98,55 @@ function packSignals(signals: Signals, columns: MarketColumns): Signals {
   }
 }
 
-/** The greatest gain (`mfe`) and loss (`mae`) after each bar, as two numbers a bar; all bars of a horizon, then the next. */
-function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
+/** The highest and the lowest price after each bar, as two numbers a bar; all bars of a horizon, then the next. */
+function packExtremes(
+  prices: MarketBars,
+  bars: Int32Array,
+  horizons: readonly number[],
+  columns: MarketColumns,
+): PackedCloses {
   const extremes = new Float64Array(2 * horizons.length * bars.length)
   let at = 0
   for (const horizon of horizons) {
     for (const bar of bars) {
-      const { mfe, mae } = excursions(prices, bar, horizon)
-      extremes[at++] = mfe
-      extremes[at++] = mae
+      const { highest, lowest } = extremesWithin(prices, bar, horizon)
+      extremes[at++] = highest
+      extremes[at++] = lowest
     }
   }
-  return extremes
-}
-
-/** The greatest gain (`mfe`) and loss (`mae`) after an event. @param horizonIndex index of the horizon in the query's list */
-export function extremesAfter({ signals, extremes }: Subject, event: number, horizonIndex: number) {
-  const at = 2 * (horizonIndex * signals.bars.length + event)
-  return { mfe: extremes[at]!, mae: extremes[at + 1]! }
+  const { numerators, denominator } = packCloses(extremes)
+  return { numerators: columns.copy(numerators), denominator }
 }
 
 /**
- * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, or up to the last bar. The
- * final price of a delisting counts where it comes first.
+ * The greatest gain after an event (`mfe`: highest price / close - 1, at least 0), and the greatest loss (`mae`).
+ * @param horizonIndex index of the horizon in the query's list
  */
-function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): { mfe: number; mae: number } {
+export function extremesAfter({ prices, signals, extremes }: Subject, event: number, horizonIndex: number) {
+  const at = 2 * (horizonIndex * signals.bars.length + event)
+  const close = prices.series.close[signals.bars[event]!]!
+  const moveTo = (price: number): number => price / extremes.denominator / close - 1
+  return { mfe: moveTo(extremes.numerators[at]!), mae: moveTo(extremes.numerators[at + 1]!) }
+}
+
+/**
+ * The highest and the lowest price over the `horizon` bars after `bar`, or up to the last bar; at least and at most its
+ * close. The final price of a delisting counts where it comes first.
+ */
+function extremesWithin({ series, delisting }: MarketBars, bar: number, horizon: number) {
   const { close, high, low } = series
   const last = bar + horizon
-  let most = close[bar]!
-  let least = close[bar]!
+  let highest = close[bar]!
+  let lowest = close[bar]!
   for (let t = bar + 1; t <= last && t < close.length; t++) {
-    if (high[t]! > most) most = high[t]!
-    if (low[t]! < least) least = low[t]!
+    if (high[t]! > highest) highest = high[t]!
+    if (low[t]! < lowest) lowest = low[t]!
   }
   if (last >= close.length && delisting !== null) {
-    most = Math.max(most, delisting.price)
-    least = Math.min(least, delisting.price)
+    highest = Math.max(highest, delisting.price)
+    lowest = Math.min(lowest, delisting.price)
   }
-  return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
+  return { highest, lowest }
 }
 
 /** The positions of one ticker's events. */
