@@ -97,6 +97,16 @@ describe('every exit code is met', () => {
     expect(ran.err).toMatch(/^error: |^\{"error":"invalid_parameter",/)
   })
 
+  test.each([
+    ['now AAPL --csv out.csv', 'now AAPL --csv > out.csv'],
+    ["events AAPL rsi_zone -o 'my events.json' --limit 1", "events AAPL rsi_zone --json --limit 1 > 'my events.json'"],
+    ['export events --csv out.csv', 'export events --csv > out.csv'],
+  ])('a file after a format ends in the redirection that is meant: %s', async (line, meant) => {
+    const { code, err } = await ask(line)
+    expect(code).toBeGreaterThan(0)
+    expect(err).toContain(`  try:   bands ${meant}\n`)
+  })
+
   test('2: export writes no file whose ending it does not know, unless --output says what is in it', async () => {
     const file = folder.file('bars.xlsx')
     const ran = await ask(`export bars --tickers AAPL --write ${file}`)

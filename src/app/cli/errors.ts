@@ -161,8 +161,11 @@ function parameterMessage(error: InvalidParameter, fields?: FieldSet): Words {
 /** The lines below the message, each with its label: the valid values, a line to paste. An empty text is left out. */
 async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
   const { argv, context } = run
-  if (error instanceof InvalidParameter) return parameterHelp(error, run)
-  if (error instanceof NotFound) return notFoundHelp(error, run)
+  if (error instanceof InvalidParameter || error instanceof NotFound) {
+    const redirected = await redirectedLine(argv)
+    if (redirected !== null) return [['try', redirected]]
+    return error instanceof NotFound ? notFoundHelp(error, run) : parameterHelp(error, run)
+  }
   if (error instanceof TierRestricted) return tierHelp(error, run)
   if (error instanceof RateLimited)
     return [
@@ -175,6 +178,19 @@ async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
       ? []
       : [['try', quotedLine(lineWithRemedy(argv, error.remedy) ?? remedyWords(error.remedy))]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
+}
+
+/** The line with `--csv FILE` or `-o FILE` as the redirection that is meant; null without one. */
+async function redirectedLine(argv: readonly string[]): Promise<string | null> {
+  const at = argv.findIndex(
+    (word, i) => /^(--(csv|json|ndjson)|-o)$/.test(word) && /\.(csv|json|ndjson)$/i.test(argv[i + 1] ?? ''),
+  )
+  const kinds = (await entryOf(argv)?.load())?.arguments?.flatMap(argumentKinds) ?? []
+  // A command that reads files has the file as its argument.
+  if (at < 0 || kinds.includes('FILE')) return null
+  const [option, file] = argv.slice(at, at + 2) as [string, string]
+  const format = option === '-o' ? `--${/\w+$/.exec(file)![0].toLowerCase()}` : option
+  return `${quotedLine([...argv.slice(0, at), format, ...argv.slice(at + 2)])} > ${quotedLine([file]).slice(6)}`
 }
 
 /** How to see what a tier does not show: a higher tier; with the local database also the answer without a tier. */
