@@ -147,6 +147,8 @@ describe('bands now', () => {
       since: '2016-01-05',
     })
     expect((await ask('now AAPL ZZZZ')).code).toBe(3)
+    const early = await ask('now AAPL GSPC --as-of 2010-01-04')
+    expect([early.code, early.err]).toEqual([0, 'no bars by 2010-01-04, which begin later: AAPL 2013-05-13\n'])
     const later = await ask('now AAPL --field rsi_zone --as-of 2018-06-01 --json')
     expect(later.err).toBe('--as-of 2018-06-01 is after the data, which end on 2018-05-11\n')
     expect((await ask('now --field rsi_zon')).err).toContain('Did you mean "rsi_zone"?')

@@ -1,5 +1,5 @@
 import { quoted, wrong } from '../../../core/errors.js'
-import { formatDay, parseDay } from '../../../core/model/day.js'
+import { type Day, formatDay, parseDay } from '../../../core/model/day.js'
 import type { Timeframe } from '../../../core/model/terms.js'
 import { count } from '../../../core/numbers.js'
 import { FILTERS, NOW, parseTransitions } from '../../../core/params/questions.js'
@@ -7,7 +7,7 @@ import { optionsOf } from '../../../core/params/row.js'
 import { TALLY, tallyOptions } from '../../../core/params/studies.js'
 import { fieldValue, timeframeValue } from '../../../core/params/values.js'
 import { WHEN } from '../../../core/params/when.js'
-import { fieldsFor, type Source, type Trials } from '../../../core/source.js'
+import { fieldsFor, type KnownTicker, type Source, type Trials } from '../../../core/source.js'
 import type { Now } from '../../../research/tally/now.js'
 import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
@@ -189,19 +189,26 @@ async function noticeMissingFacts(
   }
 }
 
-/** Names on stderr the tickers whose bars end long before those of the others. */
+/** Names on stderr the tickers whose bars begin after the as-of day, or end long before those of the others. */
 async function noticeOldBands(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
   const tickers = [...new Set(states.map(state => state.ticker))]
   const known = await source.known(tickers)
+  const asOfDay = parseDay(as_of)!
+  const list = (found: readonly KnownTicker[], dayOf: (ticker: KnownTicker) => Day): string => {
+    const names = found.slice(0, 5).map(one => `${one.ticker} ${formatDay(dayOf(one))}`)
+    return (
+      names.join(', ') + (found.length > names.length ? ` and ${found.length - names.length} more (bands status)` : '')
+    )
+  }
+  const later = known.filter(({ first }) => first > asOfDay)
+  if (later.length > 0) await context.notice(`no bars by ${as_of}, which begin later: ${list(later, one => one.first)}`)
   // A day after all data has a notice of its own.
   const newestDay = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
-  const oldestAllowed = Math.min(newestDay, parseDay(as_of)!) - STALE_DAYS
+  const oldestAllowed = Math.min(newestDay, asOfDay) - STALE_DAYS
   const stale = known.filter(({ last }) => last < oldestAllowed)
   if (stale.length === 0) return
-  const names = stale.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
-  const more = stale.length > names.length ? ` and ${stale.length - names.length} more (bands status)` : ''
-  await context.notice(`not up to ${as_of}, shown as of the newest bar: ${names.join(', ')}${more}`)
+  await context.notice(`not up to ${as_of}, shown as of the newest bar: ${list(stale, one => one.last)}`)
 }
 
 const transitionsCommand: Command = {
