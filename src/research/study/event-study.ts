@@ -246,6 +246,8 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
       buffer ??= returnsBuffer(material)
       return { withBase: [figuresWithBase(material, task.horizon, buffer)] }
     }
+    // Tasks with a base come first; their buffer is as large as the closes of all tickers.
+    buffer = undefined
     modelled ??= query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, benchmark)
     if ('figures' in task) return { withoutBase: [figuresWithoutBase(material, modelled, task.horizon)] }
     path ??= pathComputer(subjects, modelled, query)
