@@ -36,8 +36,18 @@ describe('bands import after a split', () => {
     expect(code).toBe(5)
     expect(err).toContain('new.csv: ABC: prices in this file are 0.25 times those that are stored, as by a 4:1 split')
     expect(err).toContain('or --rescale multiplies what is stored by it, or --accept-jump stores the bars as they are')
-    expect(err).toContain('error: 1 of 1 ticker was refused; nothing is loaded.')
+    const line = `import ${recent()} --ticker ABC --rescale`
+    expect(err).toContain(`error: 1 of 1 ticker was refused; nothing is loaded.\n  try:   bands ${line}\n`)
     expect(await documentOf('status')).toMatchObject({ tickers: [{ ticker: 'ABC', bars: 150 }] })
+  })
+
+  test('names the option for raw prices of a file that also has adjusted ones', async () => {
+    await ask(`import ${old()}`)
+    const rows = ROWS.slice(140).map(row => `${row},${Number(row.split(',')[4]) / 2}`)
+    const line = `import ${write('adjusted.csv', rows, 'date,open,high,low,close,volume,adj_close')} --ticker ABC`
+    const { code, err } = await ask(line)
+    expect([code, err]).toEqual([5, expect.stringContaining(`  try:   bands ${line} --prices raw\n`)])
+    expect(await ask(`${line} --prices raw`)).toMatchObject({ code: 0 })
   })
 
   test('brings the stored bars to the scale of the file with --rescale', async () => {

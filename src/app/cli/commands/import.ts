@@ -4,7 +4,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type BadData, BandsError, StorageError, wrong } from '../../../core/errors.js'
+import { type BadData, BandsError, type Remedy, remedy, StorageError, wrong } from '../../../core/errors.js'
 import { dayAt } from '../../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
 import type { Adjustment } from '../../../core/model/series.js'
@@ -124,7 +124,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   }
   if (!isShownByFile) await ignoreClosedPipe(context.show(describeImport(imported, refused)))
   const refusals = refusalText(imported, refused.length, inputs.length)
-  if (refusals !== '') throw new BandsError('bad_data', refusals)
+  if (refusals !== '') throw new BandsError('bad_data', refusals, remedyOf(refused, imported))
   const tickers = imported.flatMap(({ report }) => (report.holds === 'bars' ? report.tickers : []))
   const names = [...new Set(tickers.map(({ ticker }) => ticker))].slice(0, MOST_IN_HINT)
   if (names.length > 0) await context.hint(`next: ${nextLine(context.argv, 'now', names, [])}`)
@@ -156,6 +156,27 @@ function refusalText(imported: readonly Imported[], refusedFiles: number, files:
   const verb = refusedFiles + refusedCount === 1 ? 'was' : 'were'
   const rest = loadedTickers + loadedFacts === 0 ? 'nothing is loaded' : 'the others are loaded'
   return `${parts.join(' and ')} ${verb} refused; ${rest}.`
+}
+
+/**
+ * The line that loads the refused tickers, if one option loads all of them: after a split, or with raw prices. Other
+ * options could lose stored bars, so the user has to choose.
+ */
+function remedyOf(refusedFiles: readonly BadData[], imported: readonly Imported[]): { remedy?: Remedy } {
+  const remedies = imported
+    .flatMap(({ report }) => refusedTickers(report))
+    .map(({ reason, message }): Remedy['params'] => {
+      const names =
+        typeof message === 'string'
+          ? []
+          : message.map(part => typeof part !== 'string' && 'param' in part && part.param)
+      if (reason === 'split' && names.includes('rescale')) return { rescale: true }
+      return reason === 'adjustment' && names.includes('prices') ? { prices: 'raw' } : undefined
+    })
+  const [params] = remedies
+  const isCommon = remedies.every(other => JSON.stringify(other) === JSON.stringify(params))
+  if (params === undefined || !isCommon || refusedFiles.length > 0) return {}
+  return { remedy: remedy('import', [], params, true) }
 }
 
 /** The typed import options and the progress callback. */
