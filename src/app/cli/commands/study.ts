@@ -3,6 +3,7 @@ import { eventStudy } from '../../../research/study/event-study.js'
 import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import type { Command } from '../command.js'
+import { quotedLine } from '../command-line.js'
 import { noticeEmptyStudy } from '../notices.js'
 import { otherOptions, POOL_ARGUMENTS, POOL_OPTIONS, signalOptions, tickersAndField, underHeading } from '../options.js'
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
@@ -41,7 +42,9 @@ const studyCommand: Command = {
     const query = parseStudy({ ...args.params(Object.keys(STUDY)), ...target }, context.fields)
     const result = await withTrials(context, trials => eventStudy(market, query, { trials, step: context.step }))
     await showResult(context, args, describeStudy(result), windowRecords(result))
-    if (result.hints.length > 0) await context.hint(...result.hints)
+    await context.hint(...result.hints)
+    if (result.events > 0 && files.report === undefined)
+      await context.hint(`next: ${quotedLine([...context.argv, '--report', 'study.html'])}`)
     if (files.occurrences !== undefined)
       await writeTable(context, files.occurrences, 'event', occurrenceRecords(result))
     if (files.report !== undefined) await writeReport(context, files.report, market, result)
