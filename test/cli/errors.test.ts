@@ -374,7 +374,12 @@ describe('an error with --json', () => {
   test('stays one line when the sample answers', async () => {
     const ran = await typed('events ZZZZ rsi_zone --json', { env: { HOME: folder.file('nobody') } })
     expect(JSON.parse(ran.err)).toMatchObject({ error: 'not_found' })
-    expect((await typed('events ZZZZ rsi_zone', { env: { HOME: folder.file('nobody') } })).err).toContain('sample data')
+  })
+
+  test('ends in a line to paste when the sample answers, which is said before', async () => {
+    const { err } = await typed('events ZZZZ rsi_zone', { env: { HOME: folder.file('nobody') } })
+    expect(err).toMatch(/^sample data, .*\nerror: no bars for "ZZZZ"\.\n(?:.*\n)* {2}try: +bands status\n$/)
+    expect(err.match(/sample data/g)).toHaveLength(1)
   })
 
   test('says what the server would say', async () => {

@@ -318,7 +318,7 @@ export class Context {
     this.#progress?.erase()
     this.#stopListening?.()
     try {
-      if (!this.#omitsSourceNotice) await this.#noticeSource()
+      await this.noticeSource()
     } finally {
       await this.#closeAll()
     }
@@ -340,8 +340,10 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  /** Writes notices: the sample, data that end early, used conditions (JSON has them in it), a server, its credits. */
-  async #noticeSource(): Promise<void> {
+  /** Writes once: the sample, data that end early, used conditions (JSON has them in it), a server, its credits. */
+  async noticeSource(): Promise<void> {
+    if (this.#omitsSourceNotice) return
+    this.#omitsSourceNotice = true
     if (this.opened?.sample) await this.notice(await sampleNotice(this.opened.local))
     await this.#noticeAsOfAfterData()
     for (const note of this.opened?.bands.sourceNotes ?? []) await this.notice(note)

@@ -88,6 +88,8 @@ export async function reportError(
     lines = [printable(JSON.stringify({ ...machineForm(error, context), stack }))]
   } else {
     lines = await humanForm(error, { argv, world, context })
+    // The last line of an error is one to paste, so the notices come before it.
+    await context?.noticeSource().catch(() => {})
     if (stack !== undefined) lines.push(printable(stack))
   }
   // The message may repeat typed text, and typed text may be a key.
