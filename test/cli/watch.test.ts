@@ -51,6 +51,13 @@ describe('bands watch', () => {
     expect(then.tickers).toEqual(expect.arrayContaining(['AAPL', 'GSPC']))
   })
 
+  test('an empty list ends a question in the line that fills it', async () => {
+    for (const line of ['watch add bare GSPC', 'watch remove bare GSPC']) expect((await ask(line)).code).toBe(0)
+    const { code, err } = await ask('tally rsi_zone --watch bare')
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/try: +bands watch add bare AAPL\n$/) })
+    expect((await ask('watch remove bare')).code).toBe(0)
+  })
+
   test.each([
     ['watch add dips AAPL', 2, 'dips is the condition "rsi_zone = oversold" already'],
     [
@@ -67,6 +74,9 @@ describe('bands watch', () => {
     ['watch show tch', 3, 'there is no list "tch"; there are dips, tech.'],
     ['watch remove tech AAPM', 3, 'AAPM is not in the list tech.'],
     ['watch remove nobody', 3, 'there is no list "nobody"'],
+    ['watch remove nobody', 3, 'try: bands watch add nobody AAPL'],
+    ['tally rsi_zone --watch nobody', 3, 'try: bands watch add nobody AAPL'],
+    [`watch show nobody --db ${db}`, 3, `try: bands watch add nobody --db ${db} AAPL`],
     ['tally rsi_zone --watch tec', 3, 'try: bands tally rsi_zone --watch tech'],
     ['watch add x AAPL --db /nowhere/x.db', 3, 'there is no database at /nowhere/x.db'],
   ])('bands %s is refused', async (line, code, said) => {

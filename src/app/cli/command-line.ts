@@ -177,14 +177,25 @@ export function nextLine(
   const { band: _band, when: _when, ...otherFilters } = FILTERS
   const filters = optionsOf(otherFilters).map(longName)
   const lasting = [...LASTING_SETTINGS.split(' '), ...filters, ...(tickers.length > 0 ? [] : POOL_NAMES)]
-  const typedOptions = argv.flatMap((word, at) => {
+  const all = tickers.length > 0 || hasPoolOption(argv) ? [] : ['--all']
+  return quotedLine([command, ...tickers, ...all, ...words, ...typedOptions(argv, lasting)])
+}
+
+/** The typed options with these names, each with its value. */
+function typedOptions(argv: readonly string[], names: readonly string[]): string[] {
+  return argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)
-    if (!lasting.includes(name)) return []
+    if (!names.includes(name)) return []
     const isWhole = word !== name || name === '--all' || name === '--allow-plain-http'
     return isWhole ? [word] : argv.slice(at, at + 2)
   })
-  const all = tickers.length > 0 || hasPoolOption(argv) ? [] : ['--all']
-  return quotedLine([command, ...tickers, ...all, ...words, ...typedOptions])
+}
+
+/** A line about accounts, keys or lists, with the typed options that choose their file; other lines as they are. */
+export function withTypedFile(line: readonly string[], argv: readonly string[]): string[] {
+  const isAboutFile = ['accounts', 'keys', 'watch'].includes(line[0]!)
+  const names = ['--db', '--accounts'].filter(name => isAboutFile && !line.includes(name))
+  return [...line, ...typedOptions(argv, names)]
 }
 
 /** A command line to paste; words are quoted if a shell would change them. */

@@ -43,6 +43,7 @@ import {
   replaceWithinWord,
   replaceWord,
   textWithOptionsOf,
+  withTypedFile,
 } from './command-line.js'
 import { commandsWithOption, joinConditionWords, suggestCommand, suggestInGroup } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
@@ -293,7 +294,7 @@ function correctedLine(error: InvalidParameter | NotFound, argv: readonly string
   const { remedy } = error
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
     return replaceWord(argv, error.missing.name, error.suggestions[0]!)
-  if (remedy !== null) return lineWithRemedy(argv, remedy) ?? remedyWords(remedy)
+  if (remedy !== null) return lineWithRemedy(argv, remedy) ?? withTypedFile(remedyWords(remedy), argv)
   if (error instanceof NotFound) return null
   const { offence } = error
   const nearest = offence.suggestions?.[0]
@@ -320,7 +321,9 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD')
     // A command that reads a strategy file: a line with a field makes one.
     const readsMadeFile = command?.madeBy !== undefined
-    if (missing?.kind === 'file' && (takesField || readsMadeFile) && suggestions.length === 0)
+    const isFileOrField = missing?.kind === 'file' && (takesField || readsMadeFile)
+    // A line that makes the missing list needs a ticker.
+    if ((isFileOrField || missing?.kind === 'list') && suggestions.length === 0)
       return [['try', (await workingLines(error, run))[0] ?? '']]
     const words = correctedLine(error, argv)
     return [['try', words === null ? '' : quotedLine(words)]]

@@ -1,4 +1,4 @@
-import { NotFound, remedy, sentence, wrong } from '../../core/errors.js'
+import { NotFound, remedy, wrong } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
@@ -119,8 +119,7 @@ async function tickersOfList(
 ): Promise<readonly string[]> {
   if (condition === null) {
     if (tickers.length > 0) return tickers
-    const words = sentence`the list ${name} has no tickers: ${remedy('watch add', [name, 'TICKER'])}.`
-    throw wrong('watch', words, { value: name })
+    throw wrong('watch', `the list ${name} has no tickers.`, { value: name }, { remedy: remedy('watch add', [name]) })
   }
   const local = localAsOf ?? (await context.local())
   const { screen } = await import('../../research/screen/screen.js')

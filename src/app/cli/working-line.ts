@@ -456,7 +456,7 @@ function addNeededParts(line: Line): void {
   const { needsOneOf = [], arguments: takenArguments = [] } = line.command
   const typedWords = line.parts.filter(part => typeof part === 'string')
   if (takenArguments.at(-1)?.[0] === '<TICKER...>' && typedWords.length === takenArguments.length - 1)
-    line.parts.push(...line.vocabulary.tickers.slice(0, 1))
+    line.parts.push(line.vocabulary.tickers[0] ?? 'AAPL')
   // A strategy file has the exits of the backtest.
   const hasFile = typedWords.some(word => /\.(ya?ml|json)$/.test(word))
   // Named tickers replace --all.

@@ -26,7 +26,7 @@ export function findList(name: string, all: readonly NamedList[]): NamedList {
   const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
   throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
     missing: { kind: 'list', name },
-    remedy: remedy('watch add', [name, 'TICKER']),
+    remedy: remedy('watch add', [name]),
   })
 }
 
