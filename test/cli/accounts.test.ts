@@ -72,8 +72,11 @@ describe('bands accounts', () => {
     expect({ ...ran, err: unpainted(ran.err) }).toEqual({
       code: 0,
       out: 'Zoë & Söhne is made, tier free: 250 credits a day, 100 an hour\n',
-      err: "\nnext: bands keys create 'Zoë & Söhne'\n",
+      err: `\nnext: bands keys create 'Zoë & Söhne' --db ${db}\n`,
     })
+    const file = folder.file('own.db')
+    const { err } = await run(['accounts', 'create', 'zoe', '--tier', 'free', `--accounts=${file}`], { terminal: 80 })
+    expect(unpainted(err)).toBe(`\nnext: bands keys create zoe --accounts=${file}\n`)
   })
 
   test('create refuses what cannot be an account', async () => {
