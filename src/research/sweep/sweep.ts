@@ -143,7 +143,7 @@ function assumptionsOf(query: SweepQuery, cells: number): string[] {
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one.`,
     `q: p corrected ${correctionPhrase(query, cells)}.${query.adjust === 'none' ? '' : CAUTION}`,
-    `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
+    `Combinations with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as tests with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${numberText(resamples)} resamples, the same for all combinations with about as many days and as long blocks. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Best of many: reality check and SPA test the greatest difference either way. All combinations are resampled on the same days, in blocks of the median length of the intervals.',
     `Sharpe ratios, also deflated and cross-validated (${pbo_blocks} blocks), are of the mean return a day of all open positions. Each event is held long over its window; cash earns nothing.`,
@@ -165,10 +165,7 @@ function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried:
   return [
     ['nothing', tried.tested === 0 && 'No combination has enough events to be tested.'],
     ['left_out', untested > 0 && `${numberText(untested)} of ${cells} combinations have too few events for a p.`],
-    [
-      'flattering',
-      isUncorrected && `p is not corrected for ${cells} combinations: one in twenty is below .05 by chance.`,
-    ],
+    ['flattering', isUncorrected && `p is not corrected for ${cells} tests: one in twenty is below .05 by chance.`],
     [
       'left_out',
       lost > 0 &&
@@ -177,7 +174,7 @@ function warningsOf(summaries: readonly CellSummary[], query: SweepQuery, tried:
   ]
 }
 
-/** For example "for all 245 cells by Benjamini-Hochberg". */
+/** For example "for all 245 combinations by Benjamini-Hochberg". */
 function correctionPhrase({ adjust, family }: SweepQuery, cells: number): string {
   if (adjust === 'none') return 'for nothing'
   const where = family === 'ledger' ? ' of the trial log' : ''
