@@ -107,6 +107,19 @@ describe('bands accounts', () => {
     expect(existsSync(db.replace('.db', '.accounts.db'))).toBe(false)
   })
 
+  test('keys create makes the account first, where none is near', async () => {
+    const first = 'accounts create nobody --tier free'
+    expect(await refused('keys create nobody', 3)).toMatch(/^error: there are no accounts at /)
+    expect(await refused('keys create nobody', 3)).toContain(`  try:   bands ${first}\n`)
+    expect(await refused(`keys create nobody --db ${db}`, 3)).toContain(`  try:   bands ${first} --db ${db}\n`)
+    await told('accounts create alice --tier free')
+    expect(await refused('keys create nobody', 3)).toContain(`  try:   bands ${first}\n`)
+    const file = `--accounts ${db.replace('.db', '.accounts.db')}`
+    expect(await refused(`keys create nobody ${file}`, 3)).toContain(`  try:   bands ${first} ${file}\n`)
+    expect((await ask(`${first} ${file}`)).code).toBe(0)
+    expect(await refused('keys revoke 12345678', 3)).toContain('  try:   bands keys list\n')
+  })
+
   test('name the nearest account to one that is not there', async () => {
     await told('accounts create alice --tier free')
     for (const [line, right] of [

@@ -11,22 +11,23 @@ import { refuseUnfinishedRestore } from './database.js'
 import { type AccountsChoice, accountsPath, databasePath, filesOf, refuseSharedSecret } from './paths.js'
 
 /**
- * Opens the accounts of a server. Throws NotFound if they are missing and not to be made. Throws ConfigError for a file
- * that others can read or change, StorageError for an unusable one.
+ * Opens the accounts of a server. Throws NotFound if they are missing and not to be made; its remedy makes them with
+ * the account `first`. Throws ConfigError for a file that others can read or change, StorageError for an unusable one.
  */
 export async function openAccounts({
   make = false,
+  first = 'NAME',
   ...choice
-}: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
+}: AccountsChoice & { make?: boolean; first?: string } = {}): Promise<Accounts> {
   const url = accountsUrl(choice)
-  if (url !== null) return openAccountsAt(url, { make, env: choice.env })
+  if (url !== null) return openAccountsAt(url, { make, createCommand: createCommandFor(url, first), env: choice.env })
   refuseUnfinishedRestore(databasePath(choice))
   const path = accountsPath(choice)
   // Anyone who may write this file can make keys of any tier.
   if (existsSync(path)) await refuseSharedSecret(path)
   else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
-      remedy: remedy('accounts create', ['NAME'], {
+      remedy: remedy('accounts create', [first], {
         tier: 'free',
         ...(choice.accounts && { accounts: creatablePath(path) }),
       }),
@@ -79,14 +80,11 @@ async function loadAdmin(choice: AccountsChoice, refusal: string) {
  */
 async function openAccountsAt(
   at: Url,
-  { make, env }: { make: boolean; env: AccountsChoice['env'] },
+  { make, createCommand, env }: { make: boolean; createCommand: Remedy; env: AccountsChoice['env'] },
 ): Promise<Accounts> {
   // Loaded here, so that only users of PostgreSQL load its driver.
   const { openPostgresAccounts } = await import('../../server/accounts/postgres/accounts.js')
-  return openPostgresAccounts(parseAddress(at.param, at.url, env), {
-    create: make,
-    createCommand: createCommandFor(at),
-  })
+  return openPostgresAccounts(parseAddress(at.param, at.url, env), { create: make, createCommand })
 }
 
 /**
@@ -126,6 +124,6 @@ export async function grantAccountsTo(choice: AccountsChoice, role: string): Pro
 }
 
 /** The remedy for missing accounts. It names their URL if an option set it; a variable stays set. */
-function createCommandFor({ param, url }: Url): Remedy {
-  return remedy('accounts create', ['NAME'], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
+function createCommandFor({ param, url }: Url, account = 'NAME'): Remedy {
+  return remedy('accounts create', [account], { tier: 'free', ...(param === 'accounts' && { accounts: url }) })
 }

@@ -92,7 +92,8 @@ export function accountTakenError(existingName: string, name: string): InvalidPa
 export function missingError(kind: 'account' | 'key', name: string, known: readonly string[]): NotFound {
   const suggestions = suggest(name, known)
   const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
-  return new NotFound(message, suggestions, { missing: { kind, name } })
+  const command = kind === 'key' ? remedy('keys list') : remedy('accounts create', [name], { tier: 'free' })
+  return new NotFound(message, suggestions, { missing: { kind, name }, remedy: command })
 }
 
 /**

@@ -61,11 +61,20 @@ function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
 }
 
-/** Opens the chosen accounts. Throws InvalidParameter for options without a meaning here. @param make if missing */
-export async function accountsFor(context: Context, args: Args, { make = false } = {}): Promise<Accounts> {
+/**
+ * Opens the chosen accounts. Throws InvalidParameter for options without a meaning here. @param make if missing
+ * @param first the account that the error for missing accounts makes
+ */
+export async function accountsFor(
+  context: Context,
+  args: Args,
+  { make = false, first }: { make?: boolean; first?: string } = {},
+): Promise<Accounts> {
   refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
-  return context.closeAtEnd(await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make }))
+  return context.closeAtEnd(
+    await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make, ...(first && { first }) }),
+  )
 }
 
 const create: Command = {
