@@ -166,6 +166,12 @@ describe('every exit code is met', () => {
     }
   })
 
+  test.each(['nofile.csv', 'no-folder/a.csv', '*.tsv'])('3: an import of %s, which is not there', async file => {
+    const ran = await ask(`import ${folder.file(file)}`)
+    expect(ran).toMatchObject({ code: 3, out: '' })
+    expect(ran.err).toMatch(/\n {2}try: +bands help import\n$/)
+  })
+
   test.each([
     [`import ${BARS}/AAPL.csv --db LINK`, 6, `import ${BARS}/AAPL.csv --db TARGET`],
     ['events AAPL rsi_zone --db LINK', 3, 'import FILE --db TARGET'],
