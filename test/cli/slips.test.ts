@@ -23,6 +23,11 @@ const SLIPS = [
   ['search AAPL', 'status AAPL'],
   ['add AAPL', 'watch add mine AAPL'],
   ['watch tech', 'watch show tech'],
+  ['scan oversold --min-size=large', "scan oversold --filter 'min size large'"],
+  [
+    'backtest AAPL rsi_zone --hold 20 --split 2015-01-02',
+    "backtest AAPL rsi_zone --hold 20 --validate 'split 2015-01-02'",
+  ],
   ['scan overbought', "screen 'rsi_zone = overbought'"],
   ['now AAPL --as-of 08.02.2018', 'now AAPL --as-of 2018-02-08'],
   ['backtest AAPL rsi_zone', 'backtest AAPL rsi_zone --hold 20'],
@@ -111,6 +116,14 @@ notInQuick(
     }
   },
 )
+
+test('a sector that is typed as an option stays in the line, which the sample answers', async () => {
+  for (const command of ['scan', 'scan oversold']) {
+    const { err } = await run(wordsOf(`${command} --sector "Information Technology"`))
+    expect(lastLine(err)).toBe("bands scan oversold --filter 'sector Information Technology'")
+    expect(await run(wordsOf(lastLine(err)).slice(1))).toMatchObject({ code: 0 })
+  }
+})
 
 test('(none) of a table is refused as a context, and the line that remains has every band', async () => {
   const { code, err } = await ask('tally AAPL rsi_zone --context "GSPC:trend_direction=(none)"')

@@ -17,6 +17,16 @@ export function joinedOptionText(param: string): string | null {
   return part === undefined ? null : `--${part.option} ${part.word}`.trim()
 }
 
+/** The joined option that has a typed one as a part, by its parameter or its word: `--sector` is of --filter. */
+export function optionWithPart(specs: readonly OptionSpec[], typed: string): [OptionSpec, word: string] | undefined {
+  const words = typed.replace(/^-+/, '').replaceAll('-', ' ')
+  for (const [param, { option, word }] of PARTS) {
+    const spec = specs.find(([flags]) => flags === `--${option} <PARTS>`)
+    if (spec !== undefined && [param.replaceAll('_', ' '), word].includes(words)) return [spec, word]
+  }
+  return undefined
+}
+
 /** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
 export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 

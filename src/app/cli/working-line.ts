@@ -7,7 +7,7 @@ import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, 
 import type { Command } from './command.js'
 import { allowedWords, longName, optionOf, optionWithFlag, remedyWords, withGlobalOptions } from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
-import { paramOf } from './joined-options.js'
+import { optionWithPart, paramOf } from './joined-options.js'
 import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { isoDate } from './typed-dates.js'
@@ -136,8 +136,9 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
     }
     // The value of `--name=value`.
     const [name = '', joinedValue] = word.split(/=(.*)/s)
+    const [partOption, part] = optionWithPart(specs, name) ?? []
     const nearestName = suggestOption(name, specs.map(longName))
-    const spec = optionWithFlag(specs, name) ?? optionWithFlag(specs, nearestName ?? '')
+    const spec = optionWithFlag(specs, name) ?? partOption ?? optionWithFlag(specs, nearestName ?? '')
     const nextWord = words[at + 1]
     const nextIsValue = joinedValue === undefined && nextWord !== undefined && !isOption(nextWord)
     if (spec === undefined) {
@@ -153,7 +154,8 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
       if (nextIsValue) at++
-      const option = { spec, value: joinedValue ?? (nextIsValue ? nextWord : '') }
+      const value = joinedValue ?? (nextIsValue ? nextWord : '')
+      const option = { spec, value: spec === partOption ? `${part} ${value}`.trim() : value }
       const nextText = words[at + 1]
       if (nextText !== undefined && isUnitOfValue(line, option, nextText)) {
         // `--costs 10 bp` means `--costs 10bp`.
