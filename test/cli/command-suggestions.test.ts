@@ -52,6 +52,11 @@ describe('a slip leads to the right word in one sentence', () => {
     ['prices.csv', 'there is no command "prices.csv": bands import loads a file.', 'bands import prices.csv'],
     ['dip.yaml --json', null, null],
     [
+      'check dip.yaml',
+      'there is no command "dip.yaml" of check: bands backtest runs a strategy.',
+      'bands backtest --all rsi_zone --hold 20',
+    ],
+    [
       'events rsi_zone AAPL --band oversold',
       'rsi_zone is a field, and the field comes after the ticker.',
       'bands events AAPL rsi_zone --band oversold',

@@ -111,7 +111,7 @@ export function unknownHelpTopic(word: string): InvalidParameter {
 
 /**
  * The error for a wrong word after a group; undefined if it has no likely meaning. A ticker in capitals after `watch`
- * belongs in a list. A band after `scan` belongs in a screen.
+ * belongs in a list, a strategy after `check` in a backtest. A band after `scan` belongs in a screen.
  */
 export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
   const described = `${quoted(word)} of ${group}`
@@ -119,6 +119,8 @@ export function suggestInGroup(group: string, word: string, argv: readonly strin
     const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
     return noCommandError(described, word, reason, line)
   }
+  if (group === 'check' && isStrategy(word))
+    return noCommandError(described, word, RUNS_A_STRATEGY, remedy('backtest', [word]))
   const [field] = group === 'scan' ? fieldsWithBand(word, BUILT_IN_FIELDS) : []
   if (field === undefined) return undefined
   const reason = 'bands screen lists the tickers in any band'
@@ -143,6 +145,10 @@ function suggestByNextWord(word: string, wordsAfter: readonly string[]): [reason
 }
 
 const LOADS_A_FILE = sentence`${remedy('import')} loads a file`
+
+const RUNS_A_STRATEGY = sentence`${remedy('backtest')} runs a strategy`
+
+const isStrategy = (word: string): boolean => /\.ya?ml$/i.test(word)
 
 const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
@@ -171,8 +177,7 @@ function suggestByName(
     return errorWith(`it is a band of ${fieldOfBand}`, isScan ? remedy('scan oversold') : events)
   }
   if (isFile(word)) return errorWith(LOADS_A_FILE, remedy('import', [word, ...otherWords]))
-  if (/\.ya?ml$/i.test(word))
-    return errorWith(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...otherWords]))
+  if (isStrategy(word)) return errorWith(RUNS_A_STRATEGY, remedy('backtest', [word, ...otherWords]))
   const isCapitalTicker = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
   if (!isCapitalTicker || suggest(word, TOP_WORDS).length > 0) return undefined
   const [typedField] = otherWords.flatMap(other => likelyFields(other, BUILT_IN_FIELDS).slice(0, 1))
