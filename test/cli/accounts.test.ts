@@ -82,7 +82,9 @@ describe('bands accounts', () => {
   test('create refuses what cannot be an account', async () => {
     await told('accounts create alice --tier free')
     expect(await refused('accounts create ALICE --tier free', 2)).toMatch(/there is an account "alice" already/)
-    expect(await refused('accounts create bob', 2)).toMatch(/^error: --tier is missing: free, plus, pro\./)
+    expect(await refused('accounts create bob', 2)).toMatch(
+      /^error: --tier is missing: free, plus, pro\.\n {2}try: +bands accounts create bob --tier free\n$/,
+    )
     expect(await refused('accounts create', 2)).toMatch(/NAME is missing\.\n {2}usage: bands accounts create NAME/)
     expect(await refused('accounts create bob --tier fre', 2)).toMatch(
       /--tier "fre" is not one of free, plus, pro\. Did you mean "free"\?\n {2}try: +bands accounts create bob --tier free/,

@@ -1,4 +1,4 @@
-import { wrong } from '../../../core/errors.js'
+import { remedy, wrong } from '../../../core/errors.js'
 import { TIER_NAMES } from '../../../core/model/terms.js'
 import { count, numberText } from '../../../core/numbers.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../../core/params/kinds.js'
@@ -87,7 +87,13 @@ const create: Command = {
   async run(context, args) {
     const name = parseName('name', args.argument(0)!)
     const tier = args.text('tier')
-    if (tier === undefined) throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES })
+    if (tier === undefined)
+      throw wrong(
+        'tier',
+        `--tier is missing: ${TIER_NAMES.join(', ')}.`,
+        { allowed: TIER_NAMES },
+        { remedy: remedy('accounts create', [], { tier: TIER_NAMES[0]! }, true) },
+      )
     const chosen = tierValue('tier', tier)
     const accounts = await accountsFor(context, args, { make: true })
     const account = await accounts.create(name, chosen, context.world.now().toISOString())
