@@ -52,6 +52,11 @@ describe('a slip leads to the right word in one sentence', () => {
     ['prices.csv', 'there is no command "prices.csv": bands import loads a file.', 'bands import prices.csv'],
     ['dip.yaml --json', null, null],
     [
+      'fetch --db own.db',
+      'TICKER is missing.   usage: bands fetch TICKER... --from PROVIDER',
+      'bands fetch BTC-USD --from coinbase --db own.db',
+    ],
+    [
       'check dip.yaml',
       'there is no command "dip.yaml" of check: bands backtest runs a strategy.',
       'bands backtest --all rsi_zone --hold 20',

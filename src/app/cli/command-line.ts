@@ -191,9 +191,9 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
   })
 }
 
-/** A line about accounts, keys or lists, with the typed options that choose their file; other lines as they are. */
+/** A line about accounts, keys, lists or a fetch, with the typed options that choose its file; others as they are. */
 export function withTypedFile(line: readonly string[], argv: readonly string[]): string[] {
-  const isAboutFile = ['accounts', 'keys', 'watch'].includes(line[0]!)
+  const isAboutFile = ['accounts', 'keys', 'watch', 'fetch'].includes(line[0]!)
   const names = ['--db', '--accounts'].filter(name => isAboutFile && !line.includes(name))
   return [...line, ...typedOptions(argv, names)]
 }

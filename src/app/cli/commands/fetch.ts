@@ -104,7 +104,8 @@ const update: Command = {
 async function typedTickers(context: Context, args: Args): Promise<string[]> {
   const tickers = await tickersOfLine(context, args, args.rest(0), async () => [])
   if (tickers.length > 0) return tickers
-  throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' })
+  const example = remedy('fetch', ['BTC-USD'], { from: 'coinbase' })
+  throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' }, { remedy: example })
 }
 
 /** Shows the plan of a fetch. Without --dry-run it then fetches, and shows the result of each ticker. */
