@@ -166,10 +166,15 @@ describe('every exit code is met', () => {
     }
   })
 
-  test.each(['nofile.csv', 'no-folder/a.csv', '*.tsv'])('3: an import of %s, which is not there', async file => {
-    const ran = await ask(`import ${folder.file(file)}`)
+  test.each([
+    ['import', 'nofile.csv'],
+    ['import', 'no-folder/a.csv'],
+    ['import', '*.tsv'],
+    ['restore', 'no-folder'],
+  ])('3: bands %s of %s, which is not there', async (command, file) => {
+    const ran = await ask(`${command} ${folder.file(file)}`)
     expect(ran).toMatchObject({ code: 3, out: '' })
-    expect(ran.err).toMatch(/\n {2}try: +bands help import\n$/)
+    expect(ran.err.endsWith(`\n  try:   bands help ${command}\n`)).toBe(true)
   })
 
   test.each([

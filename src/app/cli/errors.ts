@@ -325,8 +325,8 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
     // A line that makes the missing list needs a ticker.
     if ((isFileOrField || missing?.kind === 'list') && suggestions.length === 0)
       return [['try', (await workingLines(error, run))[0] ?? '']]
-    const words = correctedLine(error, argv)
-    return [['try', words === null ? '' : quotedLine(words)]]
+    const words = correctedLine(error, argv) ?? ['help', ...(entryOf(argv)?.name ?? 'all').split(' ')]
+    return [['try', quotedLine(words)]]
   }
   const tickers = await context.opened.bands.tickers()
   // Local tickers do not help with a ticker that a server does not know.

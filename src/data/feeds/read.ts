@@ -117,7 +117,7 @@ async function filesOfArgument(arg: string): Promise<string[]> {
   const files = kind === 'folder' ? await filesInFolder(arg) : await filesMatchingGlob(arg)
   if (files.length > 0) return files.sort()
   const types = 'csv, txt, tsv, json, ndjson, xml, zip or gz'
-  throw new NotFound(`${arg}: no files ${kind === 'folder' ? 'in this folder' : 'match'} (${types})`, [], IMPORT_HELP)
+  throw new NotFound(`${arg}: no files ${kind === 'folder' ? 'in this folder' : 'match'} (${types})`)
 }
 
 /** Says whether a path is a file or a folder; null where there is none. Throws StorageError if it cannot be read. */
@@ -152,15 +152,13 @@ async function filesMatchingGlob(pattern: string): Promise<string[]> {
   return readable.length > 0 ? readable : matches
 }
 
-const IMPORT_HELP = { remedy: remedy('help', ['import']) }
-
 /** The error for a path that does not exist, with the nearest name in its folder. */
 async function missingFileError(name: string): Promise<NotFound> {
   const folder = dirname(name)
   const names = await readdir(folder).catch(() => null)
-  if (names === null) return new NotFound(`${name}: no such file, and no such folder ${folder}`, [], IMPORT_HELP)
+  if (names === null) return new NotFound(`${name}: no such file, and no such folder ${folder}`)
   const nearest = nearestName(basename(name), names)
-  if (nearest === undefined) return new NotFound(`${name}: no such file`, [], IMPORT_HELP)
+  if (nearest === undefined) return new NotFound(`${name}: no such file`)
   const suggestion = folder === '.' && !name.startsWith('.') ? nearest : join(folder, nearest)
   return new NotFound(`${name}: no such file. Did you mean ${suggestion}?`, [suggestion], {
     missing: { kind: 'file', name },
