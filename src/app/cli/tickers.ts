@@ -4,7 +4,6 @@ import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
 import type { NamedList } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
-import { SAMPLE } from '../open/paths.js'
 import type { Args } from './command.js'
 import type { Context } from './context.js'
 import type { World } from './world.js'
@@ -63,7 +62,7 @@ async function collectTickers(
   const named = await namedTickers(context, args, words, localAsOf)
   if (!args.flag('all')) return named
   const loaded = await loadedTickers()
-  if (loaded.length === 0) throw noTickerLoaded(context)
+  if (loaded.length === 0) throw await noTickerLoaded(context)
   limitHeapGrowth(loaded.length)
   return [...new Set([...named, ...loaded])]
 }
@@ -124,7 +123,7 @@ async function tickersOfList(
   const local = localAsOf ?? (await context.local())
   const { screen } = await import('../../research/screen/screen.js')
   const loaded = await local.withBars()
-  if (loaded.length === 0) throw noTickerLoaded(context)
+  if (loaded.length === 0) throw await noTickerLoaded(context)
   const query = { condition, tickers: loaded, timeframe: 'daily', since: null, tally: false } as const
   const { matches, as_of } = await screen(local, query)
   if (matches.length === 0) await context.remark(`the list ${name}, ${condition}, holds of no ticker on ${as_of}.`)
@@ -145,7 +144,7 @@ export async function marketTickers(context: Context, args: Args, localAsOf: Loc
     )
   const withBars = (): Promise<readonly string[]> => localAsOf.withBars()
   const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, localAsOf) : await withBars()
-  if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
+  if (tickers.length === 0 && !isPooled(args)) throw await noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
 }
@@ -157,12 +156,14 @@ export async function everyTicker(context: Context, usage: string): Promise<read
     const message = `${context.usedRemote?.url ?? 'a server'} does not list its tickers; name them.`
     throw wrong('ticker', message, { allowed: usage })
   }
-  if (tickers.length === 0) throw noTickerLoaded(context)
+  if (tickers.length === 0) throw await noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
 }
 
-function noTickerLoaded(context: Context): NotFound {
+async function noTickerLoaded(context: Context): Promise<NotFound> {
+  // Loaded here, because it loads the database's code.
+  const { SAMPLE } = await import('../open/paths.js')
   const message = `no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`
   // A line with --db is about that database only.
   const isDbTyped = context.config.from.db === '--db'
