@@ -41,6 +41,7 @@ test('bands backup makes one checked folder, and bands restore puts it back and 
   const before = (await typed(`events AAPL rsi_zone --json --db ${db}`)).out
   await typed(`remove AAPL --db ${db}`)
   expectRefusal(await typed(`restore ${file} --db ${db}`), 2, '--replace puts the backup in its place')
+  expect((await typed(`restore ${file} --db ${db}`)).err).toContain(`try:   bands restore ${file} --db ${db} --replace`)
   const restored = await typed(`restore ${file} --replace --db ${db}`)
   expect(restored.code).toBe(0)
   expect(restored.out).toContain('restored as of 2026-01-01T00:00:00.000Z:')

@@ -19,6 +19,7 @@ import {
   InvalidParameter,
   parameter,
   quoted,
+  remedy,
   StorageError,
   sentence,
   type Words,
@@ -85,7 +86,8 @@ export async function restore(
     existing = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
     if (existing.length > 0 && !replace) {
       const words = sentence`${existing.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
-      throw new InvalidParameter(words, { param: 'replace' })
+      const again = { remedy: remedy('restore', [from], { replace: true }, true) }
+      throw new InvalidParameter(words, { param: 'replace' }, again)
     }
     for (const file of manifest.files) moves.push(prepareFile(from, file, files[file.kind]))
     replaceAll(moves, files.data, () => {
