@@ -4,7 +4,7 @@ import type { HistoryQuery } from '../../core/model/event.js'
 import { FILTERS } from '../../core/params/questions.js'
 import { type OptionSpec, optionsOf } from '../../core/params/row.js'
 import { joinedOptionText } from './joined-options.js'
-import { GLOBAL_OPTIONS } from './options.js'
+import { GLOBAL_OPTIONS, POOL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
@@ -97,6 +97,10 @@ export function longName([flags]: OptionSpec): string {
   return /--[\w-]+/.exec(flags)![0]
 }
 
+export function takesValue([flags]: OptionSpec): boolean {
+  return flags.includes('<')
+}
+
 /** A mentioned command or parameter as text: `--validate "cv k=5"`. @param nameOf returns `--validate cv` for `cv` */
 function mentionText(mention: Mention, nameOf: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
@@ -152,16 +156,8 @@ export function replaceWithinWord(
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
-/** The options that name several tickers. */
-const POOL_NAMES = ['--tickers', '--watch', '--all']
-
 /** The settings that stay in the next command: where it asks, and as of which day. */
 const LASTING_SETTINGS = '--db --remote --profile --key-file --allow-plain-http --tier --as-of'
-
-/** Whether a line names several tickers by an option. */
-export function hasPoolOption(argv: readonly string[]): boolean {
-  return argv.some(word => POOL_NAMES.includes(word.split('=', 1)[0]!))
-}
 
 /**
  * The line of the next command: it asks the same source about the same day and range.
@@ -176,9 +172,14 @@ export function nextLine(
 ): string {
   const { band: _band, when: _when, ...otherFilters } = FILTERS
   const filters = optionsOf(otherFilters).map(longName)
-  const lasting = [...LASTING_SETTINGS.split(' '), ...filters, ...(tickers.length > 0 ? [] : POOL_NAMES)]
-  const all = tickers.length > 0 || hasPoolOption(argv) ? [] : ['--all']
-  return quotedLine([command, ...tickers, ...all, ...words, ...typedOptions(argv, lasting)])
+  const typedPool = typedOptions(argv, POOL_OPTIONS.map(longName))
+  const subjects = tickers.length > 0 || typedPool.length > 0 ? tickers : ['--all']
+  const lasting = [
+    ...LASTING_SETTINGS.split(' '),
+    ...filters,
+    ...(tickers.length > 0 ? [] : POOL_OPTIONS.map(longName)),
+  ]
+  return quotedLine([command, ...subjects, ...words, ...typedOptions(argv, lasting)])
 }
 
 /** The typed options with these names, each with its value. */
@@ -186,8 +187,8 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
   return argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)
     if (!names.includes(name)) return []
-    const isWhole = word !== name || name === '--all' || name === '--allow-plain-http'
-    return isWhole ? [word] : argv.slice(at, at + 2)
+    const isFlag = [...GLOBAL_OPTIONS, ...POOL_OPTIONS].some(spec => longName(spec) === name && !takesValue(spec))
+    return word !== name || isFlag ? [word] : argv.slice(at, at + 2)
   })
 }
 
@@ -200,8 +201,10 @@ export function withTypedFile(line: readonly string[], argv: readonly string[]):
 
 /** A command line to paste; words are quoted if a shell would change them. */
 export function quotedLine(words: readonly string[]): string {
-  return [
-    'bands',
-    ...words.map(word => (/^[\w@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),
-  ].join(' ')
+  return ['bands', ...words.map(quotedWord)].join(' ')
+}
+
+/** A word for a shell: in quotes if it would change otherwise. */
+export function quotedWord(word: string): string {
+  return /^[\w@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -39,6 +39,7 @@ import {
   optionNames,
   optionOf,
   quotedLine,
+  quotedWord,
   remedyWords,
   replaceWithinWord,
   replaceWord,
@@ -193,7 +194,7 @@ async function redirectedLine(argv: readonly string[]): Promise<string | null> {
   if (at < 0 || kinds.includes('FILE')) return null
   const [option, file] = argv.slice(at, at + 2) as [string, string]
   const format = option === '-o' ? `--${/\w+$/.exec(file)![0].toLowerCase()}` : option
-  return `${quotedLine([...argv.slice(0, at), format, ...argv.slice(at + 2)])} > ${quotedLine([file]).slice(6)}`
+  return `${quotedLine([...argv.slice(0, at), format, ...argv.slice(at + 2)])} > ${quotedWord(file)}`
 }
 
 /** How to see what a tier does not show: a higher tier; with the local database also the answer without a tier. */

@@ -5,7 +5,15 @@ import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf, mayRepeat, type OptionSpec, parameterOf, valueForKind } from '../../core/params/row.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
-import { allowedWords, longName, optionOf, optionWithFlag, remedyWords, withGlobalOptions } from './command-line.js'
+import {
+  allowedWords,
+  longName,
+  optionOf,
+  optionWithFlag,
+  remedyWords,
+  takesValue,
+  withGlobalOptions,
+} from './command-line.js'
 import { commandsWithOption, suggestCommand, suggestOption } from './command-suggestions.js'
 import { optionWithPart, paramOf } from './joined-options.js'
 import { correctValue, exampleBand, mendCondition, type SortedWords, sortWords, type Vocabulary } from './line-words.js'
@@ -74,7 +82,6 @@ export function withoutOption(argv: readonly string[], option: string): string[]
   return argv.toSpliced(at, isOneWord ? 1 : 2)
 }
 
-const takesValue = ([flags]: OptionSpec): boolean => flags.includes('<')
 const placeholder = ([flags]: OptionSpec): string => /<(.*)>/.exec(flags)?.[1] ?? ''
 const wordsOf = ({ spec, value }: TypedOption): string[] => [longName(spec), ...(value === null ? [] : [value])]
 

@@ -11,10 +11,10 @@ import { fieldsFor, type KnownTicker, type Source, type Trials } from '../../../
 import type { Now } from '../../../research/tally/now.js'
 import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, hasPoolOption, nextLine } from '../command-line.js'
+import { eventWords, nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
-import { defaultTickersWithNotice, everyTicker, tickersOfLine, tickersWithFields } from '../tickers.js'
+import { defaultTickersWithNotice, everyTicker, isPooled, tickersOfLine, tickersWithFields } from '../tickers.js'
 
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
@@ -50,7 +50,7 @@ const tallyCommand: Command = {
     const result = await (bands.server === null ? withTrials(context, runTally) : runTally(null))
     await context.show(describeTally(result), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, result)
-    if (result.events > 0) return context.hint(...tallyHints(result, context.argv))
+    if (result.events > 0) return context.hint(...tallyHints(result, context.argv, isPooled(args)))
     const { noticeNoEventOfPool } = await import('../notices.js')
     await noticeNoEventOfPool(context, bands, query, result)
     if (args.flag('fail-empty')) context.exitCode = 3
@@ -58,8 +58,7 @@ const tallyCommand: Command = {
 }
 
 /** A hint at the study of the same events; none for many named tickers or without a band. */
-function tallyHints({ field, tickers, band, when }: Tally, argv: readonly string[]): string[] {
-  const isPool = hasPoolOption(argv)
+function tallyHints({ field, tickers, band, when }: Tally, argv: readonly string[], isPool: boolean): string[] {
   if ((tickers.length > MOST_NAMED && !isPool) || band === null) return []
   const events = { field, bands: band.split(',') }
   const words = eventWords(when === undefined ? events : { ...events, when })
