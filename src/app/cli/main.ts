@@ -40,9 +40,7 @@ async function runLine(argv: readonly string[], world: World, run: { context?: C
     await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
     return 0
   }
-  const onlyWord = argv.length === 1 ? argv[0] : undefined
-  // Only --help needs no parser.
-  const request = onlyWord === '--help' ? 'help' : await (await import('./program.js')).parseWords(argv)
+  const request = await (await import('./program.js')).parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
     await world.out.write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
