@@ -257,10 +257,10 @@ export function forwardReturns(
 }
 
 /**
- * The closes of a ticker in half the memory, where all have few decimals: close = numerator / denominator. Others stay
- * as they are, over a denominator of 1. No digit is lost.
+ * Prices of a ticker in half the memory, where all have few decimals: price = numerator / denominator. Others stay as
+ * they are, over a denominator of 1. No digit is lost.
  */
-export interface PackedCloses {
+export interface PackedPrices {
   numerators: Int32Array | Float64Array
   denominator: number
 }
@@ -268,26 +268,26 @@ export interface PackedCloses {
 /** Two decimals are usual; prices of small companies and adjusted ones have up to four. */
 const DENOMINATORS = [100, 10_000]
 
-/** Packs closes over the first denominator that changes none of them. */
-export function packCloses(closes: Float64Array): PackedCloses {
-  const numerators = new Int32Array(closes.length)
+/** Packs prices over the first denominator that changes none of them. */
+export function packPrices(prices: Float64Array): PackedPrices {
+  const numerators = new Int32Array(prices.length)
   for (const denominator of DENOMINATORS)
-    if (setNumerators(numerators, closes, denominator)) return { numerators, denominator }
-  return { numerators: closes, denominator: 1 }
+    if (setNumerators(numerators, prices, denominator)) return { numerators, denominator }
+  return { numerators: prices, denominator: 1 }
 }
 
-/** Sets each numerator to its close · `denominator`, rounded. Returns false, at once, if one does not give its close. */
-function setNumerators(numerators: Int32Array, closes: Float64Array, denominator: number): boolean {
-  for (let i = 0; i < closes.length; i++) {
-    numerators[i] = Math.round(closes[i]! * denominator)
+/** Sets each numerator to its price · `denominator`, rounded. Returns false, at once, if one does not give its price. */
+function setNumerators(numerators: Int32Array, prices: Float64Array, denominator: number): boolean {
+  for (let i = 0; i < prices.length; i++) {
+    numerators[i] = Math.round(prices[i]! * denominator)
     // Also where the numerator is too large for its column.
-    if (numerators[i]! / denominator !== closes[i]!) return false
+    if (numerators[i]! / denominator !== prices[i]!) return false
   }
   return true
 }
 
 /** Close-to-close return from a bar over a window that has ended, as `returnOver`, to the same digit. */
-export function packedReturnOver({ numerators, denominator }: PackedCloses, t: number, window: number): number {
+export function packedReturnOver({ numerators, denominator }: PackedPrices, t: number, window: number): number {
   return numerators[t + window]! / denominator / (numerators[t]! / denominator) - 1
 }
 

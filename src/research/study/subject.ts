@@ -1,5 +1,5 @@
 import { daysAt, indicesIn, type Range, rangeOf } from '../../core/model/calendar.js'
-import { type PackedCloses, packCloses, type Series } from '../../core/model/series.js'
+import { type PackedPrices, packPrices, type Series } from '../../core/model/series.js'
 import { ANY_EVENT, type StudyQuery } from '../../core/params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../../core/source.js'
 import {
@@ -25,7 +25,7 @@ export interface Subject {
   /** The events of the query. */
   signals: Signals
   /** The highest and the lowest price after each event, by horizon of the query and then by event. */
-  extremes: PackedCloses
+  extremes: PackedPrices
   /** Bars of the events that pass the other filters, by the code of the entered band. */
   byBand: readonly Int32Array[]
   /** Events that enter a chosen band, regardless of the context's band. The same as `signals` without a context. */
@@ -104,7 +104,7 @@ function packExtremes(
   bars: Int32Array,
   horizons: readonly number[],
   columns: MarketColumns,
-): PackedCloses {
+): PackedPrices {
   const extremes = new Float64Array(2 * horizons.length * bars.length)
   let at = 0
   for (const horizon of horizons) {
@@ -114,7 +114,7 @@ function packExtremes(
       extremes[at++] = lowest
     }
   }
-  const { numerators, denominator } = packCloses(extremes)
+  const { numerators, denominator } = packPrices(extremes)
   return { numerators: columns.copy(numerators), denominator }
 }
 

@@ -1,7 +1,7 @@
 import { sortedColumn } from '../../core/indicators/rank.js'
 import { countUpTo } from '../../core/model/day.js'
 import type { Baseline } from '../../core/model/event.js'
-import { type PackedCloses, PERFORMANCES, type Performance, packedReturnOver } from '../../core/model/series.js'
+import { type PackedPrices, PERFORMANCES, type Performance, packedReturnOver } from '../../core/model/series.js'
 import type { Pool } from '../../core/statistics/mixtures.js'
 import { quantile } from '../../core/statistics/moments.js'
 
@@ -13,7 +13,7 @@ export interface OutcomeWindow {
 
 /** Outcomes after any bar of a ticker, in less memory: a tally of a market holds those of every ticker. */
 export interface PackedBaseline extends Omit<Baseline, 'closes' | 'performances'> {
-  closes: PackedCloses
+  closes: PackedPrices
   /** The number of bars in each performance band, window after window. */
   performances: Int32Array
 }
@@ -109,7 +109,7 @@ export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, 
 function setMeanAndRises(
   { ended, means, rises }: WindowBases,
   ticker: number,
-  closes: PackedCloses,
+  closes: PackedPrices,
   indexes: Int32Array,
   bars: number,
 ): void {

@@ -3,7 +3,7 @@ import { indicesIn, SharedColumns } from '../../core/model/calendar.js'
 import { countBelow } from '../../core/model/day.js'
 import type { Baseline, PoolQuery } from '../../core/model/event.js'
 import type { History } from '../../core/model/history.js'
-import { numbersBetween, packCloses, UNDEFINED } from '../../core/model/series.js'
+import { numbersBetween, packPrices, UNDEFINED } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { HistoriesQuery, Source } from '../../core/source.js'
 import { ColumnMemory } from '../../data/threads.js'
@@ -97,7 +97,7 @@ export async function* tickerSources(
 
 /** The outcomes after any bar of a ticker, with their columns in the memory of the market. */
 function packBase(base: Baseline, memory: ColumnMemory): PackedBaseline {
-  const { numerators, denominator } = packCloses(base.closes)
+  const { numerators, denominator } = packPrices(base.closes)
   const performances = memory.put(Int32Array.from(base.performances.flat()))
   return { ...base, closes: { numerators: memory.put(numerators), denominator }, performances }
 }
