@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { packCloses, packedReturnOver, returnOver } from '../../src/core/model/series.js'
+import { packPrices, packedReturnOver, returnOver } from '../../src/core/model/series.js'
 
 /** Closes as a file has them: decimal numbers, each with its own number of decimals. */
 const decimals = (most: number) =>
@@ -19,7 +19,7 @@ describe('the closes of a market, packed', () => {
   it('give each return to the last digit', () => {
     fc.assert(
       fc.property(anyCloses, closes => {
-        const packed = packCloses(closes)
+        const packed = packPrices(closes)
         for (let window = 1; window < closes.length; window++)
           for (let t = 0; t + window < closes.length; t++)
             expect(packedReturnOver(packed, t, window)).toBe(returnOver(closes, t, window))
@@ -33,7 +33,7 @@ describe('the closes of a market, packed', () => {
     { closes: [12.34567], packs: false },
     { closes: [22_000_000], packs: false },
   ])('take half the memory where all have at most four decimals and nine digits: $closes', ({ closes, packs }) => {
-    const { numerators } = packCloses(Float64Array.from(closes))
+    const { numerators } = packPrices(Float64Array.from(closes))
     expect(numerators.BYTES_PER_ELEMENT).toBe(packs ? 4 : 8)
   })
 })

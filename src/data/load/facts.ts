@@ -38,9 +38,9 @@ export interface MergedFacts {
 }
 
 /**
- * Merges facts with stored ones. Writes nothing: returns the changed sheets, and the tickers whose bars change
- * with them. In `pending` are the tickers and sectors to derive again once these are written. Damaged sheets of replaced kinds count as
- * absent. Throws BadData for a ticker with two asset classes, and Damaged for other damaged sheets.
+ * Merges facts with stored ones. Writes nothing: returns the changed sheets, and the tickers whose bars change with
+ * them. In `pending` are the tickers and sectors to derive again once these are written. Damaged sheets of replaced
+ * kinds count as absent. Throws BadData for a ticker with two asset classes, and Damaged for other damaged sheets.
  * @param replaces whether a ticker's records of a kind are replaced
  */
 export async function mergeFactsOfFile(

@@ -169,8 +169,8 @@ function metaAt(view: View, t: number): BandMeta | null {
 }
 
 /**
- * The keys of an answer about a range of bars. It shows the first `limit` bars after `offset`, or with `even` (then without
- * an offset) as many bars spread evenly over the range. @param snapshotOn makes the snapshot of a bar
+ * The keys of an answer about a range of bars. It shows the first `limit` bars after `offset`, or with `even` (then
+ * without an offset) as many bars spread evenly over the range. @param snapshotOn makes the snapshot of a bar
  */
 function snapshotRange(
   { days }: Series,

@@ -160,8 +160,8 @@ class Run {
 
   /**
    * The result of the days before an index; the last step of a run. Counts the signals that still wait for a fill: as
-   * pending, or as purged where the run ends before the data do. A signal within an earlier trade of its ticker does not
-   * wait.
+   * pending, or as purged where the run ends before the data do. A signal within an earlier trade of its ticker does
+   * not wait.
    * @param end calendar index after the last day of the run
    */
   resultUpTo(end: number): Simulation {

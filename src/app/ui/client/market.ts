@@ -79,8 +79,8 @@ function conditionForm(page: Page) {
 }
 
 /**
- * Chooses the tickers that the page shows: all, or those of a watch list. A button adds the ticker of the chart to the list,
- * or removes it. A list with a condition has no tickers of its own to add to, and is not offered.
+ * Chooses the tickers that the page shows: all, or those of a watch list. A button adds the ticker of the chart to the
+ * list, or removes it. A list with a condition has no tickers of its own to add to, and is not offered.
  */
 function listForm(page: Page) {
   const { list, ticker } = page.question

@@ -23,9 +23,9 @@ export function companionsOf(name: string): Companions {
 }
 
 /**
- * Removes the companions (-wal and -shm) that a replaced database left, if they are still the same files. Does nothing if
- * `name` leads to another path by now. Processes that have it open keep reading it. Throws StorageError if they were written after the new file came: their commits may be of
- * either file.
+ * Removes the companions (-wal and -shm) that a replaced database left, if they are still the same files. Does nothing
+ * if `name` leads to another path by now. Processes that have it open keep reading it. Throws StorageError if they were
+ * written after the new file came: their commits may be of either file.
  */
 export function removeStaleCompanions(name: string, { path, numbers }: Companions): void {
   if (realpathSync(name) !== path) return
