@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { packPrices, packedReturnOver, returnOver } from '../../src/core/model/series.js'
+import { packedReturnOver, packPrices, returnOver } from '../../src/core/model/series.js'
 
 /** Closes as a file has them: decimal numbers, each with its own number of decimals. */
 const decimals = (most: number) =>
