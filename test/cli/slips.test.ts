@@ -9,6 +9,7 @@ const env = { BANDS_DB: folder.file('bands.db') }
 
 beforeAll(async () => {
   expect((await ask('watch add tech AAPL')).code).toBe(0)
+  expect((await ask("conditions add dip 'rsi_zone = oversold'")).code).toBe(0)
 })
 
 /** Mistakes that have misled people, and the line that each ends with. */
@@ -82,6 +83,10 @@ const SLIPS = [
   ['events AAPL rsi_zone --after "9 march 2016"', 'events AAPL rsi_zone --after 2016-03-09'],
   ['help studdy', 'help study'],
   ['watch AAPL GSPC', 'watch add mine AAPL GSPC'],
+  ["screen --when 'macd_state = expanding_positive'", "screen 'macd_state = expanding_positive'"],
+  ['screen --when=rsi_zone=overbought', 'screen rsi_zone=overbought'],
+  ['screen dip', 'screen @dip'],
+  ['tally --all --when dip', 'tally --all --when @dip'],
   ["screen 'rsi < 30'", "screen 'rsi_zone = oversold'"],
   ["screen 'support_status = near'", "screen 'support_status = approaching'"],
   ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],

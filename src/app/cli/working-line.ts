@@ -155,9 +155,12 @@ async function readParts(line: Line, words: readonly string[], entry: Entry): Pr
       const otherCommand = await CATALOGUE.find(({ name }) => name === firstCommand)!.load()
       const takeTheSameWords = [line.command, otherCommand].every(takesTickerAndField)
       if (commands.length === 1 && takeTheSameWords) return firstCommand
-      // The value of an unknown option is left out, too.
       const unknownOption = otherCommand.options!.find(option => longName(option) === name)!
-      if (nextIsValue && takesValue(unknownOption)) at++
+      if (!takesValue(unknownOption)) continue
+      // The value of an unknown option is left out, too, unless it is an argument of this command: `screen --when`.
+      const isArgument = argumentKindsOf(line).includes(placeholder(unknownOption))
+      if (isArgument && joinedValue !== undefined) parts.push(joinedValue)
+      if (nextIsValue && !isArgument) at++
     } else if (!takesValue(spec)) parts.push({ spec, value: null })
     else {
       if (nextIsValue) at++
@@ -212,6 +215,7 @@ function arrangeWords(line: Line): void {
   const typedWords = line.parts.filter(part => typeof part === 'string')
   const sorted = sortWords(typedWords, line.vocabulary)
   let words: string[]
+  if (kinds.includes('CONDITION')) takeNamedConditions(sorted, line.vocabulary.fields)
   if (kinds.includes('CONDITION'))
     words = [mendCondition(conditionOf(sorted, line.vocabulary.fields), line.vocabulary.fields)]
   else if (takesTickerAndField(line.command)) words = tickerAndFieldWords(line, sorted, tickersOption !== undefined)
@@ -268,6 +272,13 @@ function otherArguments(
   const typedChoice = typedWords.find(word => choices.includes(word))
   const [nearestChoice] = typedWords.flatMap(word => suggest(word, choices))
   return [...words, typedChoice ?? nearestChoice ?? choices[0]!]
+}
+
+/** Moves the lists that are named conditions to the conditions: `dip` means `@dip`. */
+function takeNamedConditions(sorted: SortedWords, { conditions }: FieldSet): void {
+  const isNamed = (list: string): boolean => conditions?.names.includes(list) === true
+  sorted.conditions.push(...sorted.lists.filter(isNamed).map(name => `@${name}`))
+  sorted.lists = sorted.lists.filter(list => !isNamed(list))
 }
 
 /** The typed condition, otherwise one that is made from the typed field, bands or other words. */

@@ -257,6 +257,7 @@ class Grammar {
     if (fieldOfBand !== undefined)
       return reader.fail({ what: `${text} is a band and no field`, meant: [`${fieldOfBand} = ${text}`] })
     const what = `there is no field ${quoted(written)}`
+    if (this.#vocabulary.conditions?.names.includes(text)) return reader.fail({ what, meant: [`@${text}`] })
     const comparesNumbers = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
     const meant = likelyFields(text, this.#vocabulary).slice(0, 3)
     return reader.fail(comparesNumbers ? { what, meant, hint: NO_NUMBERS } : { what, meant })
