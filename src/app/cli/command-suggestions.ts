@@ -213,6 +213,7 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
   ['date day on today', '--as-of'],
   ['symbol symbols stock stocks', '--tickers --ticker'],
   ['format', '--output'],
+  ['write', '--output'],
   ['top max count number', '--limit'],
   ['window windows days bars', '--horizon --hold'],
   ['fee fees commission commissions cost', '--costs'],

@@ -36,6 +36,7 @@ import {
 import type { Command } from './command.js'
 import {
   lineWithRemedy,
+  longName,
   optionNames,
   optionOf,
   quotedLine,
@@ -184,16 +185,20 @@ async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
-/** The line with `--csv FILE` or `-o FILE` as the redirection that is meant; null without one. */
+/** The line with `--csv FILE`, `-o FILE` or `--write FILE` as the redirection that is meant; null without one. */
 async function redirectedLine(argv: readonly string[]): Promise<string | null> {
   const at = argv.findIndex(
-    (word, i) => /^(--(csv|json|ndjson)|-o)$/.test(word) && /\.(csv|json|ndjson)$/i.test(argv[i + 1] ?? ''),
+    (word, i) =>
+      /^(--(csv|json|ndjson|output|write)|-o)$/.test(word) && /\.(csv|json|ndjson)$/i.test(argv[i + 1] ?? ''),
   )
-  const kinds = (await entryOf(argv)?.load())?.arguments?.flatMap(argumentKinds) ?? []
+  const command = await entryOf(argv)?.load()
+  const kinds = command?.arguments?.flatMap(argumentKinds) ?? []
+  const isOption = argv[at] === '--write' && command?.options?.some(spec => longName(spec) === '--write')
   // A command that reads files has the file as its argument.
-  if (at < 0 || kinds.includes('FILE')) return null
+  if (at < 0 || kinds.includes('FILE') || isOption) return null
   const [option, file] = argv.slice(at, at + 2) as [string, string]
-  const format = option === '-o' ? `--${/\w+$/.exec(file)![0].toLowerCase()}` : option
+  const namesFormat = /^--(csv|json|ndjson)$/.test(option)
+  const format = namesFormat ? option : `--${/\w+$/.exec(file)![0].toLowerCase()}`
   return `${quotedLine([...argv.slice(0, at), format, ...argv.slice(at + 2)])} > ${quotedWord(file)}`
 }
 
