@@ -13,6 +13,7 @@ import { type Fold, rollingFolds } from '../core/statistics/folds.js'
  */
 export function splitIndex(calendar: Int32Array, date: string, embargo = 0): number {
   const day = parseDay(date)
+  // Index 0, for text that is no date, is refused below.
   const index = day === null ? 0 : countBelow(calendar, day)
   if (index - embargo > 0 && index < calendar.length) return index
   const first = calendar[embargo]
@@ -42,7 +43,7 @@ export interface Score {
   values: readonly (number | null)[]
 }
 
-/** The candidate that a training part chooses; null where none has a score. */
+/** The index of the candidate that a training part chooses; null where none has a score. */
 export interface Choice {
   candidate: number | null
   /** The share of the draws that choose the same; null where no choice among signals is open. */
@@ -50,21 +51,23 @@ export interface Choice {
 }
 
 /**
- * The best candidate, and the share of draws in which it is the best, too. Draw d of one candidate is compared with draw
- * d of the others; a candidate without draws takes part with its own value.
+ * The candidate with the greatest score, and the share of draws in which it has the greatest, too. Draw d of one
+ * candidate is compared with draw d of the others; a candidate without draws takes part with its own value.
  */
 export function choiceOf(scores: readonly Score[]): Choice {
-  const candidate = bestOf(scores.map(({ value }) => value))
+  const candidate = indexOfGreatest(scores.map(({ value }) => value))
   const draws = Math.max(0, ...scores.map(({ values }) => values.length))
   if (candidate === null || draws === 0) return { candidate, agreement: null }
-  const agreeing = Array.from({ length: draws }, (_, draw) =>
-    bestOf(scores.map(({ value, values }) => (values.length === 0 ? value : values[draw]!))),
-  ).filter(best => best === candidate)
-  return { candidate, agreement: agreeing.length / draws }
+  let agreeing = 0
+  for (let draw = 0; draw < draws; draw++) {
+    const drawn = scores.map(({ value, values }) => (values.length === 0 ? value : values[draw]!))
+    if (indexOfGreatest(drawn) === candidate) agreeing++
+  }
+  return { candidate, agreement: agreeing / draws }
 }
 
-/** The first index with the greatest value; null without values. */
-export function bestOf(values: readonly (number | null)[]): number | null {
+/** The first index of the greatest value that is not null; null without any. */
+export function indexOfGreatest(values: readonly (number | null)[]): number | null {
   return values.reduce<number | null>((best, value, i) => {
     return value !== null && (best === null || value > values[best]!) ? i : best
   }, null)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bestOf, choiceOf, splitIndex, walkForwardFolds } from '../../src/research/parts.js'
+import { choiceOf, indexOfGreatest, splitIndex, walkForwardFolds } from '../../src/research/parts.js'
 
 const DAYS = Int32Array.of(10, 11, 14, 15)
 
@@ -19,8 +19,8 @@ it('refuses a walk-forward that leaves no bar to test on', () => {
 })
 
 it('chooses the first of the best, and none without a score', () => {
-  expect(bestOf([null, 2, 3, 3])).toBe(2)
-  expect(bestOf([null, null])).toBeNull()
+  expect(indexOfGreatest([null, 2, 3, 3])).toBe(2)
+  expect(indexOfGreatest([null, null])).toBeNull()
   expect(choiceOf([])).toEqual({ candidate: null, agreement: null })
 })
 

@@ -10,7 +10,7 @@ import { Random } from '../../core/statistics/random.js'
 import { regression } from '../../core/statistics/robust.js'
 import { drawnSharpe, sampleOf, sharpe } from '../../core/statistics/sharpe.js'
 import { LEVEL } from '../../core/statistics/verdict.js'
-import { bestOf } from '../parts.js'
+import { indexOfGreatest } from '../parts.js'
 import { bySeverity, type Warning, type WarningKind } from '../study/result.js'
 import { checkFamily } from '../trials.js'
 import { sharedBarIndices } from './comparison.js'
@@ -79,7 +79,7 @@ export async function compare(
   const results = rivals.map((rival, i) => resultOf(rival, curves[i]!, days))
   const estimates = sharpeDifferences(names, curves, returns, { resamples, seed })
   const differences = addVerdicts(estimates, rivals, curves, { names, seed })
-  const best = bestOf(results.map(({ statistics }) => statistics.sharpe))
+  const best = indexOfGreatest(results.map(({ statistics }) => statistics.sharpe))
   // The trial log is about the first trial, so the best strategy comes first.
   const others = [...rivals.keys()].filter(i => i !== best)
   const bestFirst = best === null ? others : [best, ...others]

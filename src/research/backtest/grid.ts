@@ -19,7 +19,7 @@ import { pbo } from '../../core/statistics/selection.js'
 import { deflatedSharpe, type SharpeSample, sampleOf } from '../../core/statistics/sharpe.js'
 import { LEVEL, verdictOf } from '../../core/statistics/verdict.js'
 import { runInOrder } from '../../data/threads.js'
-import { bestOf, type Choice, choiceOf, type Score } from '../parts.js'
+import { type Choice, choiceOf, indexOfGreatest, type Score } from '../parts.js'
 import { bySeverity, LEAST_UNITS, type Warning } from '../study/result.js'
 import { checkFamily, correctedByLog } from '../trials.js'
 import { type CalendarPart, portfolioCalendar } from './candidates.js'
@@ -75,7 +75,7 @@ export async function grid(
   const fullCells = results.map(({ whole }) => whole!)
   const cells = gridCells(axes, results)
   const values = cells.map(({ value }) => value)
-  const best = bestOf(values)
+  const best = indexOfGreatest(values)
   const validated = await validateChoices(query, ready, data, fullCells, runTasks)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(fullCells)
