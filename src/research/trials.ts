@@ -24,12 +24,12 @@ export interface CellSpec {
 
 type CellFound = Pick<Trial, 'p' | 'test' | 'sharpe'>
 
-/** A cell as the trial log keeps it. Study, tally and sweep give the same cell the same hash. */
+/** One combination as the trial log keeps it. Study, tally and sweep give the same combination the same hash. */
 export function cellTrial({ horizon, ...question }: CellSpec, result: CellFound): Trial {
   return cellTrials(question, [{ horizon, ...result }])[0]!
 }
 
-/** The cells of one question, which differ only in their windows, as the trial log keeps them. */
+/** The combinations of one question, which differ only in their windows, as the trial log keeps them. */
 export function cellTrials(
   question: Omit<CellSpec, 'horizon'>,
   cells: readonly (CellFound & { horizon: number })[],
@@ -51,10 +51,10 @@ export function hashOf(document: object): string {
   return Buffer.from(sha256(Buffer.from(JSON.stringify(withSortedKeys(document))))).toString('hex')
 }
 
-/** The same JSON value with the keys of every object ascending. A replacer would be called for each ticker. */
+/** The same JSON value with the keys of every object ascending. */
 function withSortedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  // A market's tickers are not copied.
+  // Texts have no keys: the thousands of tickers of a market are not copied.
   if (Array.isArray(value)) return value.every(item => typeof item === 'string') ? value : value.map(withSortedKeys)
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(entries.map(([key, inner]) => [key, withSortedKeys(inner)]))
@@ -148,27 +148,28 @@ export function compareWithLog(
   // A run without a test keeps the p that an earlier test gave its trials.
   for (const trial of logTrials)
     if (runTrialByHash.get(trial.hash)?.test === null) runTrialByHash.set(trial.hash, trial)
-  const questions = runTrials.map(trial => trial.asked!)
-  const questionByRange = new Map(questions.map(asked => [`${asked.timeframe} ${asked.first} ${asked.last}`, asked]))
-  const ranges = [...questionByRange.values()]
-  const sharesAny = (other: TrialQuestion | undefined): boolean => ranges.some(range => sharesData(range, other))
-  const others = logTrials.filter(trial => !runTrialByHash.has(trial.hash) && sharesAny(trial.asked))
-  const allTrials = [...runTrialByHash.values(), ...others]
+  // The trials of a run nearly all have the same dates, which are compared once.
+  const questionByDates = new Map<string, TrialQuestion>()
+  for (const { asked } of runTrials) questionByDates.set(`${asked!.timeframe} ${asked!.first} ${asked!.last}`, asked!)
+  const questions = [...questionByDates.values()]
+  const sharesRunData = (trial: Trial): boolean => questions.some(question => sharesData(question, trial.asked))
+  const others = logTrials.filter(trial => !runTrialByHash.has(trial.hash) && sharesRunData(trial))
+  const ownTrials = [...runTrialByHash.values()]
+  const allTrials = [...ownTrials, ...others]
   const corrected = benjaminiHochberg(allTrials.map(trial => pOfCurrentTest(trial) ?? 1))
-  // The run's own trials come first.
-  const q = new Map(
-    [...runTrialByHash.values()].map((trial, i) => [trial.hash, pOfCurrentTest(trial) === null ? null : corrected[i]!]),
-  )
+  const q = new Map<string, number | null>()
+  // Own trials come first, so that their indices are those of `corrected`.
+  for (const [i, trial] of ownTrials.entries()) q.set(trial.hash, pOfCurrentTest(trial) === null ? null : corrected[i]!)
   const log = { family, ...countsOf(allTrials), expected: allTrials.length * LEVEL }
   return { log, q, others: others.map(trial => ({ ...trial, p: pOfCurrentTest(trial) })) }
 }
 
-/** The lower bound that q over the log sets for a corrected p; null if the log does not count. */
+/** The least value of a corrected p: q over the log; null where the query leaves the log out, or without a q. */
 export function leastByLog(log: LogComparison | null, q: number | null): number | null {
   return log?.family === 'ledger' ? q : null
 }
 
-/** Corrects p for the log after the run's own correction. @param q over the log; null if there is none */
+/** The greater of p, as corrected within the run, and q over the log if the log counts; null without a p. */
 export function correctedByLog(p: number | null, log: LogComparison | null, q: number | null): number | null {
   return p === null ? null : Math.max(p, leastByLog(log, q) ?? 0)
 }
@@ -190,27 +191,26 @@ const CURRENT_TESTS: ReadonlySet<string> = new Set([CELL_TEST, RANDOM_ENTRY])
 /** Whether two questions have the same timeframe and common dates. A trial of an unknown question shares all data. */
 function sharesData(a: TrialQuestion, b: TrialQuestion | undefined): boolean {
   if (b === undefined) return true
-  if (a.timeframe !== b.timeframe || a.first === null || a.last === null || b.first === null || b.last === null)
-    return false
+  if (a.timeframe !== b.timeframe) return false
+  // Without bars there are no dates.
+  if (a.first === null || a.last === null || b.first === null || b.last === null) return false
   return a.first <= b.last && b.first <= a.last
 }
 
-/**
- * Whether a trial is a strategy, and not the tests of a split or a walk-forward, which belong to the question of one.
- */
-export function isStrategy({ hash, asked: question }: Trial): boolean {
-  return question === undefined || question.question === hash
+/** Whether a trial is a strategy itself. A test of its split or walk-forward has the question of the strategy. */
+export function isStrategy({ hash, asked }: Trial): boolean {
+  return asked === undefined || asked.question === hash
 }
 
-/** The trials that count: all about events, and of strategies those with a p of the current test. */
+/** The logged trials that the correction counts: all combinations, and the strategies with a p of the current test. */
 export function countedTrials<T extends Trial>(cells: readonly T[], strategies: readonly T[]): readonly T[] {
   return [...cells, ...strategies.filter(strategy => pOfCurrentTest(strategy) !== null)]
 }
 
-/** The number of questions and windows behind some trials. A trial without a question counts as one. */
+/** The number of distinct questions of some trials, and of windows. A trial without a question counts by its text. */
 export function countsOf(trials: readonly Trial[]): Pick<LogComparison, 'questions' | 'windows'> {
-  const questions = trials.map(({ asked, spec }) => asked?.question ?? spec)
-  return { questions: new Set(questions).size, windows: trials.length }
+  const questions = new Set(trials.map(({ asked, spec }) => asked?.question ?? spec))
+  return { questions: questions.size, windows: trials.length }
 }
 
 /** Throws InvalidParameter if the correction needs the trial log and there is none. */
@@ -250,7 +250,7 @@ class FallbackTrials implements Trials {
     this.#ledger = ledger
   }
 
-  /** Notes trials, or remembers them if the log cannot be written. Returns how many of the kind, and of all, there are. */
+  /** Notes trials, or remembers them if the log cannot be written. Returns how many it has, of the kind and of all. */
   async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
     try {
       return await this.#ledger.note(kind, trials)
@@ -268,14 +268,12 @@ class FallbackTrials implements Trials {
    * log that cannot be read counts as empty. @param since milliseconds since 1970: only trials logged from then on
    */
   async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
-    const known = new Map<string, Trial>()
-    const addIfNew = (trial: Trial): void => {
-      if (!known.has(trial.hash)) known.set(trial.hash, trial)
-    }
-    const written = this.failure === null ? this.#ledger.of(kind, since) : this.#ledger.of(kind, since).catch(() => [])
-    for (const trial of await written) addIfNew(trial)
-    for (const unwritten of this.#unwritten) if (unwritten.kind === kind) addIfNew(unwritten.trial)
-    return [...known.values()]
+    const logged = this.#ledger.of(kind, since)
+    const written = await (this.failure === null ? logged : logged.catch(() => []))
+    const unwritten = this.#unwritten.filter(other => other.kind === kind).map(({ trial }) => trial)
+    const trialByHash = new Map<string, Trial>()
+    for (const trial of [...written, ...unwritten]) if (!trialByHash.has(trial.hash)) trialByHash.set(trial.hash, trial)
+    return [...trialByHash.values()]
   }
 
   async close(): Promise<void> {
