@@ -5,9 +5,11 @@ import { type PackedPrices, PERFORMANCES, type Performance, packedReturnOver } f
 import type { Pool } from '../../core/statistics/mixtures.js'
 import { quantile } from '../../core/statistics/moments.js'
 
-/** A window of the aftermath: its index in the timeframe, and its length in bars. */
+/** A window of the aftermath. */
 export interface OutcomeWindow {
+  /** Index in the windows of the timeframe. */
   w: number
+  /** Length. */
   bars: number
 }
 
@@ -64,8 +66,8 @@ const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 const TOP_SHARE = 0.4
 
 /**
- * The returns after the bars of a ticker over one window, for all bars whose window has ended.
- * @param into at least as long as `ended[w]`
+ * The returns after the bars of a ticker over one window, for all bars whose window has ended, oldest first.
+ * @param into is overwritten: at least as long as `ended[w]`
  */
 export function baselineReturns(
   { closes, indexes, ended }: PackedBaseline,
@@ -88,24 +90,24 @@ export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, 
     rises: new Float64Array(tickers),
     topShares: new Float64Array(tickers).fill(TOP_SHARE),
   }
-  for (const [i, baseline] of baselines.entries()) {
+  for (const [ticker, baseline] of baselines.entries()) {
     if (baseline === null) continue
     const { closes, indexes, ended, performances } = baseline
-    bases.ended[i] = ended[w]!
-    setMeanAndRises(bases, i, closes, indexes, bars)
-    let top = 0
+    bases.ended[ticker] = ended[w]!
+    setMeanAndRises(bases, ticker, closes, indexes, bars)
+    let barsAmongTop = 0
     for (let code = 0; code < PERFORMANCES.length; code++) {
       const count = performances[PERFORMANCES.length * w + code]!
-      bases.counts[PERFORMANCES.length * i + code] = count
-      bases.ranked[i]! += count
-      if (isAmongTop(code)) top += count
+      bases.counts[PERFORMANCES.length * ticker + code] = count
+      bases.ranked[ticker]! += count
+      if (isAmongTop(code)) barsAmongTop += count
     }
-    bases.topShares[i] = top / bases.ranked[i]!
+    bases.topShares[ticker] = barsAmongTop / bases.ranked[ticker]!
   }
   return bases
 }
 
-/** Sets the mean of a ticker's returns, and the share of those above 0. @param bars the length of the window */
+/** Sets the mean of the returns after a ticker's bars, and the share above 0. @param bars length of the window */
 function setMeanAndRises(
   { ended, means, rises }: WindowBases,
   ticker: number,
@@ -125,17 +127,20 @@ function setMeanAndRises(
   rises[ticker] = risen / n
 }
 
-/** The weight of the returns of a pool's ticker: its number of events; 0 if no bar has a return. @param m index in the pool */
-function returnWeight({ tickerIndexes, ended }: GroupPool, m: number, bases: WindowBases): number {
-  if (bases.ended[tickerIndexes[m]!] === 0) return 0
-  return tickerIndexes.length === 1 ? 1 : ended[m]!
+/**
+ * The weight of the returns of a pool's ticker: its number of events with a return. The only ticker of a pool has the
+ * weight 1, also without events. The weight is 0 if no bar of the ticker has a return. @param member index in the pool
+ */
+function returnWeight({ tickerIndexes, ended }: GroupPool, member: number, bases: WindowBases): number {
+  if (bases.ended[tickerIndexes[member]!] === 0) return 0
+  return tickerIndexes.length === 1 ? 1 : ended[member]!
 }
 
-/** The tickers of a pool whose returns have a weight, with their weights, as the computation of quantiles takes them. */
+/** The tickers of a pool whose returns have a weight above 0, with these weights, as `pooledQuantiles` takes them. */
 export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
-  const weights = Float64Array.from(pool.tickerIndexes, (_, m) => returnWeight(pool, m, bases))
+  const weights = Float64Array.from(pool.tickerIndexes, (_, member) => returnWeight(pool, member, bases))
   return {
-    columns: pool.tickerIndexes.filter((_, m) => weights[m]! > 0),
+    columns: pool.tickerIndexes.filter((_, member) => weights[member]! > 0),
     weights: weights.filter(weight => weight > 0),
   }
 }
@@ -147,29 +152,29 @@ export function weightedColumns(pool: GroupPool, bases: WindowBases): Pool {
  */
 export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: readonly (number | null)[]): Base {
   const { tickerIndexes, ranked } = pool
-  const sums = new Float64Array(PERFORMANCES.length)
-  let weights = 0
-  let top = 0
-  let n = 0
-  for (let m = 0; m < tickerIndexes.length; m++) {
-    const ticker = tickerIndexes[m]!
+  const weightedShares = new Float64Array(PERFORMANCES.length)
+  let weightedTop = 0
+  let totalWeight = 0
+  let totalBars = 0
+  for (let member = 0; member < tickerIndexes.length; member++) {
+    const ticker = tickerIndexes[member]!
     const bars = bases.ranked[ticker]!
-    const weight = tickerIndexes.length === 1 ? 1 : ranked[m]!
+    const weight = tickerIndexes.length === 1 ? 1 : ranked[member]!
     if (weight === 0 || bars === 0) continue
-    weights += weight
-    n += bars
-    for (let code = 0; code < sums.length; code++)
-      sums[code]! += (weight * bases.counts[sums.length * ticker + code]!) / bars
-    top += weight * bases.topShares[ticker]!
+    totalWeight += weight
+    totalBars += bars
+    for (let code = 0; code < PERFORMANCES.length; code++)
+      weightedShares[code]! += (weight * bases.counts[PERFORMANCES.length * ticker + code]!) / bars
+    weightedTop += weight * bases.topShares[ticker]!
   }
-  const weightedMean = (sum: number): number | null => (weights === 0 ? null : sum / weights)
+  const weightedMean = (sum: number): number | null => (totalWeight === 0 ? null : sum / totalWeight)
   return {
     kind: 'measured',
-    n,
-    shares: byPerformance(code => weightedMean(sums[code]!)),
+    n: totalBars,
+    shares: byPerformance(code => weightedMean(weightedShares[code]!)),
     returns: baseReturns(pool, bases, quantiles),
-    top_share: weightedMean(top),
-    reason: weights === 0 ? noWeightReason(pool) : null,
+    top_share: weightedMean(weightedTop),
+    reason: totalWeight === 0 ? noWeightReason(pool) : null,
   }
 }
 
@@ -194,20 +199,21 @@ function baseReturns(
   [median = null, p10 = null, p90 = null]: readonly (number | null)[],
 ): ReturnFigures {
   let n = 0
-  let weights = 0
-  let rises = 0
-  let means = 0
-  for (let m = 0; m < pool.tickerIndexes.length; m++) {
-    const ticker = pool.tickerIndexes[m]!
-    const weight = returnWeight(pool, m, bases)
+  let totalWeight = 0
+  let weightedRises = 0
+  let weightedMeans = 0
+  for (let member = 0; member < pool.tickerIndexes.length; member++) {
+    const ticker = pool.tickerIndexes[member]!
+    const weight = returnWeight(pool, member, bases)
     if (weight === 0) continue
     n += bases.ended[ticker]!
-    weights += weight
-    rises += weight * bases.rises[ticker]!
-    means += weight * bases.means[ticker]!
+    totalWeight += weight
+    weightedRises += weight * bases.rises[ticker]!
+    weightedMeans += weight * bases.means[ticker]!
   }
-  if (weights === 0) return { ...noReturns(noWeightReason(pool)), n, median, p10, p90 }
-  return { n, hit_rate: rises / weights, mean: means / weights, median, p10, p90, reason: null }
+  if (totalWeight === 0) return { ...noReturns(noWeightReason(pool)), n, median, p10, p90 }
+  const hit_rate = weightedRises / totalWeight
+  return { n, hit_rate, mean: weightedMeans / totalWeight, median, p10, p90, reason: null }
 }
 
 function noWeightReason({ tickerIndexes }: GroupPool): string {
@@ -234,7 +240,7 @@ export const NO_PRICES = 'no prices are known here'
 /** The first of the three bands that hold the best 40 %. */
 const FIRST_OF_TOP = PERFORMANCES.indexOf('slight_gain')
 
-/** The figures of some returns, which it sorts in place; nulls with the reason if there are none. */
+/** Share above 0, mean and quantiles of returns, which are sorted in place; nulls with the reason without returns. */
 export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)
@@ -262,7 +268,7 @@ export function byPerformance<Value>(value: (index: number) => Value): Record<Pe
   return Object.fromEntries(PERFORMANCES.map((name, i) => [name, value(i)])) as Record<Performance, Value>
 }
 
-/** Whether a performance band is among the best 40 %. @param code index into PERFORMANCES */
+/** Whether a performance band means a return among the best 40 %. @param code index into PERFORMANCES */
 export function isAmongTop(code: number): boolean {
   return code >= FIRST_OF_TOP
 }

@@ -53,13 +53,14 @@ function testEqualRows(
   contexts: readonly string[],
   changes: readonly Change[],
 ): ContextTests['equal_rows'] {
-  const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
+  // Numbers of changes by the band that is left, then by context, then by the next band.
+  const counts = bands.map(() => contexts.map(() => bands.map(() => 0)))
   const indexOf = new Map(bands.map((band, i) => [band, i]))
   for (const { band, prev_band, context_band, times = 1 } of changes) {
     const context = contexts.indexOf(context_band ?? '')
-    if (context !== -1) tables[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
+    if (context !== -1) counts[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
   }
-  const { total, reason, rows } = andersonGoodman(tables)
+  const { total, reason, rows } = andersonGoodman(counts)
   const whyUntested = 'not left for different bands in different contexts'
   return {
     ...testResult(total, reason),
@@ -67,6 +68,7 @@ function testEqualRows(
   }
 }
 
+/** A test as the answer shows it. @param test null if there is no test, for the `reason` */
 function testResult(test: ChiSquare | null, reason: string | null): TestOf {
   return { ...(test ?? { chi2: null, df: null, p: null, least_expected: null }), reason }
 }
@@ -76,14 +78,14 @@ function testEqualLengths(
   contexts: readonly string[],
   periods: readonly BandPeriod[],
 ): Omit<ContextTests['log_rank'][number], 'band'> {
-  const groups = contexts.map(context => periods.filter(period => period.context === context))
-  const spells = groups.map(spellsOf)
-  const test = logRank(spells)
-  const rows = contexts.map((context, g) => ({
+  const periodsByContext = contexts.map(context => periods.filter(period => period.context === context))
+  const spellsByContext = periodsByContext.map(spellsOf)
+  const test = logRank(spellsByContext)
+  const rows = contexts.map((context, i) => ({
     context,
-    stays: totalCount(groups[g]!),
-    ended: totalCount(spells[g]!.filter(spell => spell.ended)),
-    expected: 'reason' in test ? null : test.groups[g]!.expected,
+    stays: totalCount(periodsByContext[i]!),
+    ended: totalCount(spellsByContext[i]!.filter(spell => spell.ended)),
+    expected: 'reason' in test ? null : test.groups[i]!.expected,
   }))
   if ('reason' in test) return { chi2: null, df: null, p: null, reason: test.reason, groups: rows }
   return { chi2: test.chi2, df: test.df, p: test.p, reason: null, groups: rows }

@@ -92,7 +92,7 @@ export class CollectedChanges {
     return [...this.#periods.values()].flatMap(byLength => [...byLength.values()])
   }
 
-  /** Adds the transitions of a ticker. Each is a change, and begins a period. They are of one field, and not filtered by band. */
+  /** Adds the transitions of one field of a ticker, not filtered by band. Each is a change, and begins a period. */
   add({ bands: [bands], present, transitions }: BandPeriods): void {
     const { days, entered, left, lasted, contexts } = transitions()
     const codes = this.#bands.codesOf(bands!)
@@ -108,6 +108,7 @@ export class CollectedChanges {
   }
 
   #addChange(band: number, prev: number, context: number, day: number): void {
+    // One number for the three names.
     const key = (context * MAX_NAMES + prev) * MAX_NAMES + band
     let change = this.#changes.get(key)
     if (change === undefined) {
@@ -141,15 +142,15 @@ export class CollectedChanges {
 
 /** The number for no name. */
 const NO_NAME = 0
-/** More than the bands of any field. */
+/** More than the names of all bands of a query. */
 const MAX_NAMES = 2 ** 16
 
-/** Gives names numbers in the order of their first use. */
+/** Numbers names in the order of their first use, from 1 on; 0 is NO_NAME. */
 class Names {
   readonly #names: (string | null)[] = [null]
   #latest: { bands: readonly string[]; codes: number[] } = { bands: [], codes: [] }
 
-  /** The numbers of a vocabulary; nearly always the same as for the previous ticker. */
+  /** The number of each band of a vocabulary. The latest are kept: the next ticker nearly always has the same. */
   codesOf(bands: readonly string[]): readonly number[] {
     if (this.#latest.bands !== bands) this.#latest = { bands, codes: bands.map(band => this.codeOf(band)) }
     return this.#latest.codes
@@ -165,7 +166,7 @@ class Names {
   }
 }
 
-/** The length so far of the current period of the first field, if it began on the day; otherwise NO_NUMBER. */
+/** The bars so far of the current period of field 0, if a transition on the day began it; otherwise NO_NUMBER. */
 function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number): number {
   return initial[0] === 0 && since[0] === day ? bars[0]! : NO_NUMBER
 }
@@ -250,31 +251,35 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
   return first <= last ? { first, last } : null
 }
 
-/** For each length, how many of the periods that last longer count as one independent case; at least 1. */
+/**
+ * For each length, how many periods count as one independent case in the share of those that last longer; at least 1.
+ * @param lengths in bars, ascending
+ */
 function designEffects(periods: readonly BandPeriod[], lengths: readonly number[]): number[] {
   const span = spanOf(periods)
   if (span === null) return lengths.map(() => 1)
+  // By first day: the periods that last longer than the length, and those of which it is known whether they do.
   const longer = new DailyCounts(span)
   const decided = new DailyCounts(span)
+  let decidedCount = 0
   const ascending = periods.filter(({ bars }) => bars !== null).sort((a, b) => a.bars! - b.bars!)
-  let n = 0
   for (const { days } of ascending) {
     longer.add(days!)
     decided.add(days!)
-    n += days!.length
+    decidedCount += days!.length
   }
-  let shorter = 0
+  let next = 0
   return lengths.map(length => {
-    for (; shorter < ascending.length && ascending[shorter]!.bars! <= length; shorter++) {
-      const { ended, days } = ascending[shorter]!
+    for (; next < ascending.length && ascending[next]!.bars! <= length; next++) {
+      const { ended, days } = ascending[next]!
       longer.add(days!, -1)
       if (ended) continue
       // Undecided: an active period may or may not last longer.
       decided.add(days!, -1)
-      n -= days!.length
+      decidedCount -= days!.length
     }
     const cases = effectiveCases(longer.counts, decided.counts, MONTH)
-    return cases > 0 ? Math.max(1, n / cases) : 1
+    return cases > 0 ? Math.max(1, decidedCount / cases) : 1
   })
 }
 
@@ -301,9 +306,10 @@ export function spellsOf(periods: readonly BandPeriod[]): Spell[] {
   return spells
 }
 
-/** Whether a period is longer than the longest so far. An active one is longer than a completed one of as many bars. */
-function isLonger(spell: Spell, best: Spell | null): boolean {
-  return best === null || spell.length > best.length || (spell.length === best.length && !spell.ended)
+/** Whether a period is longer than the longest so far. Of equal bars, an active one is longer than a completed one. */
+function isLonger(spell: Spell, longest: Spell | null): boolean {
+  if (longest === null || spell.length > longest.length) return true
+  return spell.length === longest.length && !spell.ended
 }
 
 function whyNull(periods: number, completed: number): string {

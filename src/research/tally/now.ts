@@ -82,7 +82,7 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
   return result
 }
 
-/** Whether a field is in a queried band, and entered its band since the queried day; true for a filter that is not set. */
+/** Whether a field is in a queried band, and entered it on or after the queried day, or in the last bars. */
 function matchesBandAndSince({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
   if (typeof query.since === 'number') return since !== null && parseDay(since)! >= query.since
@@ -99,7 +99,7 @@ async function refuseUnknownBands(source: Source, { band: bands = [], fields }: 
   throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
 }
 
-/** Splits a query: without `skip` one group of all tickers, otherwise a group for each run of tickers with the same fields. */
+/** Splits a query into groups whose tickers have the same fields, in the order of the tickers. */
 function groupByFields({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
   const distinctFields = [...new Set(fields)]
   if (skip === undefined) return [{ tickers: [...tickers], fields: distinctFields }]
@@ -115,13 +115,14 @@ function groupByFields({ tickers, fields, timeframe, skip }: NowQuery): { ticker
   return groups
 }
 
-/** The current band of a field, its period and the completed ones. @param fieldIndex of the field in `periods.fields` */
+/** The current band of a field, its period, and the completed periods in it. @param fieldIndex in `periods.fields` */
 function stateOf(periods: BandPeriods, fieldIndex: number): FieldState {
   const { ticker, fields, bands, present, after } = periods
   const field = fields[fieldIndex]!
   const code = present.band[fieldIndex]!
   if (code === UNDEFINED) return stateWithoutBand(ticker, field)
   const since = dateIn(present.since, fieldIndex)
+  // The entry bar counts, too.
   const bars = present.bars[fieldIndex] === NO_NUMBER ? null : present.bars[fieldIndex]! + 1
   const initial = present.initial[fieldIndex] === 1
   const prev_band = bands[fieldIndex]![present.left[fieldIndex]!] ?? null
@@ -173,16 +174,16 @@ const REASONS_WITHOUT_BAND = Object.freeze({
   completed_stays: 'there is no band',
 })
 
-/** The number of completed periods in the current band, and quantiles of their lengths. @param f index of the field */
-function completedStays(periods: BandPeriods, f: number): FieldState['completed_stays'] {
-  const ascending = sortLengths(periods.completed(f))
+/** The number of completed periods in the current band of a field, and quantiles of their lengths. */
+function completedStays(periods: BandPeriods, fieldIndex: number): FieldState['completed_stays'] {
+  const ascending = sortLengths(periods.completed(fieldIndex))
   return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
 }
 
-/** The number of periods of each length, all 0 between calls. */
+/** The number of periods of each length, up to one that nearly none reaches. All are 0 between calls. */
 const lengthCounts = new Int32Array(512)
 
-/** Sorts lengths in place. Nearly all are small, so that counting them takes less time than `sort`. */
+/** Sorts lengths in place, and returns them. Most are small: counting each takes less time than `sort`. */
 function sortLengths(lengths: Int32Array): Int32Array {
   let least = 0
   let greatest = 0

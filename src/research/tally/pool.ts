@@ -19,10 +19,13 @@ export interface Scope {
 /** The range that every answer was taken from. */
 export type AnsweredRange = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
-/** The scope of a query: its bounds within the ranges of all answers; without answers the range is null. */
+/**
+ * The scope that answers cover together: from the earliest start of their ranges, if the query does not begin later, to
+ * the query's `before`. Without answers the range is null.
+ */
 export function scopeOf(answers: readonly AnsweredRange[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
   const queriedAfter = query.after === undefined ? null : formatDay(query.after)
-  // Dates of this form sort in time order; a range without a start begins before all others.
+  // Dates as text sort in time order, and '', for a range without a start, before all of them.
   const [earliestAfter = ''] = answers.map(({ after }) => after ?? '').sort()
   const ranges = new Set(answers.map(({ query_range }) => query_range))
   const days = new Set(answers.map(({ as_of }) => as_of))
@@ -84,7 +87,7 @@ export async function fieldAndContextBands(
   return [fieldInfo?.bands ?? [], contextInfo?.bands ?? []]
 }
 
-/** Returns a comparison for `sort`: by index in the vocabulary, then unknown values ascending, then null. */
+/** Returns a comparison for `sort`: first the vocabulary in its order, then other values ascending, then null. */
 export function byVocabulary(vocabulary: readonly string[]): (a: string | null, b: string | null) => number {
   const rank = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
   return (a, b) => {
@@ -125,14 +128,15 @@ export async function poolEvents(
   const { tickers, field, limit, ...filter } = query
   const names = tickersInOrder(tickers, 'events needs')
   const answers: AnsweredRange[] = []
-  const candidates: EventIndex[] = []
+  const candidates: EventRow[] = []
   let total = 0
   for await (const history of source.histories({ ...filter, tickers: names, fields: [field], outcomes: 'known' })) {
     const { days, query_range, after, as_of } = history
     answers.push({ query_range, after, as_of })
     total += days.length
     // At most the limit for each ticker: older events cannot be among the newest.
-    for (let i = Math.max(0, days.length - limit); i < days.length; i++) candidates.push({ day: days[i]!, history, i })
+    for (let row = Math.max(0, days.length - limit); row < days.length; row++)
+      candidates.push({ day: days[row]!, history, row })
     step?.(() => `events  ${history.ticker}  ${answers.length} of ${names.length}`)
   }
   // Tickers come in order, and a stable sort keeps that order on one date.
@@ -144,13 +148,13 @@ export async function poolEvents(
     ...scopeOf(answers, filter),
     total_occurrences: total,
     omitted_on_last_date: candidates.slice(shown.length).filter(({ day }) => day === lastShownDay).length,
-    events: shown.map(({ history, i }) => ({ ticker: history.ticker, ...eventAt(history, i) })),
+    events: shown.map(({ history, row }) => ({ ticker: history.ticker, ...eventAt(history, row) })),
   }
 }
 
-/** An event by its index in the columns of a ticker. */
-interface EventIndex {
+/** An event by its row in the columns of a ticker. */
+interface EventRow {
   day: number
   history: History
-  i: number
+  row: number
 }

@@ -100,9 +100,9 @@ export async function tally(
   const windows = TIMEFRAMES[filter.timeframe].windows
     .map((bars, w) => ({ w, bars, name: windowNames(filter.timeframe)[w]! }))
     .filter(({ bars }) => horizon === undefined || horizon.includes(bars))
-  const outcomes = windows.map(window => tallyWindow(eventGroups, market, window))
+  const groupsByWindow = windows.map(window => tallyWindow(eventGroups, market, window))
   const groups = eventGroups.map(({ value, events }, g): TallyGroup => {
-    const groupWindows = outcomes.map(windowsOfGroups => windowsOfGroups[g]!)
+    const groupWindows = groupsByWindow.map(windowGroups => windowGroups[g]!)
     return { group: value, events, windows: groupWindows, warnings: groupWarnings(events, groupWindows) }
   })
   const trialGroups = eventGroups.map(group => trialGroup(group, by, sources))
@@ -120,10 +120,10 @@ export async function tally(
   }
 }
 
-/** A group for the trial log: its value, and the tickers whose events it may have, with the days of their bars. */
+/** A group for the trial log: its value, the tickers that it may have events of, and the days of those with prices. */
 function trialGroup({ value, members }: Group, by: TallyGrouping | null, sources: readonly TickerSource[]) {
-  const isOfFewTickers = by === 'ticker' || by === 'sector'
-  const groupSources = isOfFewTickers ? members.map(({ source }) => source) : sources
+  const hasOwnTickers = by === 'ticker' || by === 'sector'
+  const groupSources = hasOwnTickers ? members.map(({ source }) => source) : sources
   const pricedSources = groupSources.filter(({ base }) => base !== null)
   return { value, tickers: groupSources.map(({ ticker }) => ticker), days: pricedSources.map(({ days }) => days) }
 }
@@ -144,8 +144,8 @@ interface Member extends Omit<GroupRows, 'value'> {
 }
 
 /**
- * Splits events into groups; every event lies in exactly one. Groups have the order of `order`, others follow
- * ascending; null last.
+ * Joins the groups of each ticker to groups of all tickers, in the order of `order`; others follow, then null.
+ * Without `by` there is one group, also without events.
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
   const membersByValue = new Map<string | null, Member[]>()
@@ -158,8 +158,8 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
     }
   }
   if (by === null && membersByValue.size === 0) {
-    const withoutEvents = sources.map((source, tickerIndex) => ({ source, tickerIndex, from: 0, to: 0 }))
-    membersByValue.set(null, withoutEvents)
+    const membersWithoutEvents = sources.map((source, tickerIndex) => ({ source, tickerIndex, from: 0, to: 0 }))
+    membersByValue.set(null, membersWithoutEvents)
   }
   const compare = byVocabulary(order)
   const groups = Array.from(membersByValue, ([value, members]) => {
@@ -229,7 +229,7 @@ interface EndedEvents {
   days: Int32Array
 }
 
-/** The calendar of all tickers, and buffers as long as any ticker or group needs. */
+/** The common calendar of all tickers, and buffers long enough for any ticker or group. */
 function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): Market {
   const { calendar, indices } = alignToCommonCalendar(sources.map(({ days }) => days))
   const greatest = (counts: readonly number[]): number => counts.reduce((most, count) => Math.max(most, count), 0)
@@ -250,7 +250,7 @@ function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): M
   }
 }
 
-/** Counts the outcomes over one window, for each group. */
+/** Counts the outcomes over one window; returns one entry a group, in their order. */
 function tallyWindow(
   groups: readonly Group[],
   market: Market,
@@ -260,6 +260,7 @@ function tallyWindow(
   const baselines = sources.map(({ base }) => base)
   const bases = windowBases(baselines, window)
   const counted = groups.map(group => countGroup(group, market, window, bases))
+  // All groups at once, so that the returns of each ticker are computed once.
   const returnsOf = (tickerIndex: number) => baselineReturns(baselines[tickerIndex]!, window, tickerReturns)
   const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool, bases)))
   const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES, runMemory)
@@ -316,21 +317,22 @@ function countGroup(
     const member = members[m]!
     const { tickerIndex, source } = member
     const dayIndex = dayIndexes[tickerIndex]!
-    const count = copyEnded(member, w, dayIndex, endedEvents)
-    pool.ended[m] = count
-    pool.ranked[m] = countRanked(endedEvents, count, counts, topShare, bases.topShares[tickerIndex]!)
-    ended += count
+    // These events are at the start of the columns of `endedEvents`, which each member overwrites.
+    const memberEnded = copyEnded(member, w, dayIndex, endedEvents)
+    pool.ended[m] = memberEnded
+    pool.ranked[m] = countRanked(endedEvents, memberEnded, counts, topShare, bases.topShares[tickerIndex]!)
+    ended += memberEnded
     ranked += pool.ranked[m]!
-    overlapping += countOverlap(endedEvents.bars, window, count).overlapping
+    overlapping += countOverlap(endedEvents.bars, window, memberEnded).overlapping
     // Only days whose window has ended, as in a study.
-    if (count > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[tickerIndex]!)
+    if (memberEnded > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[tickerIndex]!)
     if (source.base === null) {
       isPriced = false
       continue
     }
-    writeReturns(endedEvents, count, source.base, window, groupReturns, returnCount)
-    addRises(endedEvents, count, groupReturns, returnCount, hitShare, bases.rises[tickerIndex]!)
-    returnCount += count
+    writeReturns(endedEvents, memberEnded, source.base, window, groupReturns, returnCount)
+    addRises(endedEvents, memberEnded, groupReturns, returnCount, hitShare, bases.rises[tickerIndex]!)
+    returnCount += memberEnded
   }
   const whyNotEnded = events === 0 ? 'no event' : 'no window has ended yet'
   return {
@@ -349,7 +351,7 @@ function countGroup(
 // Each loop over events is a function of its own: V8 compiles a small one in a few milliseconds, a large one in fifty.
 
 /**
- * Copies the events of a member whose window has ended.
+ * Copies the events of a member whose window has ended to the start of the columns of `into`.
  * @param w index of the window in the timeframe
  * @param dayIndex the index of each day of the ticker in the common calendar
  * @returns their number
@@ -370,7 +372,11 @@ function copyEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array
   return count
 }
 
-/** Adds the events with a performance band to the counts and the share; returns their number. @param baseShare after any bar */
+/**
+ * Adds the events with a performance band to the counts and to the share of the best 40 %; returns their number.
+ * @param count how many of the events, from the first on
+ * @param baseShare the same share after any bar
+ */
 function countRanked(
   { codes, days }: EndedEvents,
   count: number,
@@ -389,7 +395,7 @@ function countRanked(
   return ranked
 }
 
-/** Writes the return after each event. @param at index of the first one in `into` */
+/** Writes the return after each of the first `count` events. @param at index of the first return in `into` */
 function writeReturns(
   { indices }: EndedEvents,
   count: number,
@@ -401,7 +407,7 @@ function writeReturns(
   for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, indexes[indices[i]!]!, window)
 }
 
-/** Adds each event to the share of returns above 0. @param at index of the first return @param baseShare after any bar */
+/** Adds events to the share of returns above 0. @param at index of the first return @param baseShare after any bar */
 function addRises(
   { days }: EndedEvents,
   count: number,
@@ -424,7 +430,7 @@ class CountedDays {
     this.isCounted = new Uint8Array(days)
   }
 
-  /** Adds the first `count` days of a ticker. @param dayIndexes in the calendar; tickers with equal days share the object */
+  /** Counts the first `count` days of a ticker. @param dayIndexes in the calendar; tickers with equal days share it */
   add(dayIndexes: Int32Array, count: number): void {
     const addedDays = this.#addedDays.get(dayIndexes) ?? 0
     if (addedDays >= count) return

@@ -50,7 +50,7 @@ export async function* tickerSources(
   { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
   grouping: (history: History) => Grouping,
 ): AsyncGenerator<TickerSource> {
-  // All events of the field: their durations add up to the number of bars between two counted ones.
+  // A query for all events of the field: their lengths add up to the number of bars between two counted ones.
   const everyEvent: HistoriesQuery = { tickers, fields: [field], timeframe, lag }
   if (after !== undefined) everyEvent.after = after
   if (before !== undefined) everyEvent.before = before
@@ -122,10 +122,13 @@ function outcomeCodes(outcomes: NonNullable<History['outcomes']>, rows: Int32Arr
   return codes
 }
 
-/** Sorts rows by group, in the order in which the groups first appear; `groups` has the range of each in the sorted rows. */
+/** Sorts rows by group, in the order in which the groups first appear; `groups` has the range of each in the result. */
 function sortByGroup(rows: Int32Array, { codes, nameOf }: Grouping): { rows: Int32Array; groups: GroupRows[] } {
   const groupCodes: number[] = []
-  for (let i = 0; i < rows.length; i++) if (!groupCodes.includes(codes[rows[i]!]!)) groupCodes.push(codes[rows[i]!]!)
+  for (let i = 0; i < rows.length; i++) {
+    const code = codes[rows[i]!]!
+    if (!groupCodes.includes(code)) groupCodes.push(code)
+  }
   const sorted = new Int32Array(rows.length)
   const groups: GroupRows[] = []
   let to = 0
@@ -138,9 +141,9 @@ function sortByGroup(rows: Int32Array, { codes, nameOf }: Grouping): { rows: Int
 }
 
 /**
- * The index of each event's day on the calendar. If these indices differ from `bars` only by a constant, `bars` itself is
- * changed to them and returned: one column then serves as both.
- * @param bars of the events, counted from any bar on
+ * The index of each event's day on the calendar. If these indices differ from `bars` only by a constant, they replace
+ * the values of `bars`, which is returned: one column then serves as both.
+ * @param bars the bar of each event, counted from any bar on
  */
 function calendarIndices(eventDays: Int32Array, calendar: Int32Array, bars: Int32Array): Int32Array {
   const first = countBelow(calendar, eventDays[0] ?? 0)
@@ -159,7 +162,7 @@ function rowsEntering({ bands: vocabulary, entered }: History, bands: PoolQuery[
   return rows.filter(row => codes.includes(entered[row]!))
 }
 
-/** How many bars each event comes after the first event of its field. @param allEvents of the field */
+/** How many bars each event comes after the first event of its field. @param allEvents all events of the field */
 function barsSinceFirst({ days }: History, allEvents: History): Int32Array {
   const bars = new Int32Array(days.length)
   let event = 0
@@ -185,8 +188,10 @@ function weekdayCalendar(eventDays: Int32Array, timeframe: Timeframe): Int32Arra
   const weekOf = (day: number): number => Math.floor((day + 3) / 7)
   const weeksWithEvent = new Set(Array.from(eventDays, weekOf))
   for (let day = first; day <= last; day++) {
+    // 0 is Monday, 4 is Friday.
     const weekday = day + 3 - 7 * weekOf(day)
-    const isAdded = timeframe === 'daily' ? weekday < 5 : weekday === 4 && !weeksWithEvent.has(weekOf(day))
+    const isFridayWithoutEvent = weekday === 4 && !weeksWithEvent.has(weekOf(day))
+    const isAdded = timeframe === 'daily' ? weekday <= 4 : isFridayWithoutEvent
     if (isAdded || daysWithEvent.has(day)) days.push(day)
   }
   return Int32Array.from(days)

@@ -94,14 +94,14 @@ async function byContext(
   return { groups, tests: contextTests(bands, contexts, changes, periods) }
 }
 
-/** Throws InvalidParameter for a filter on bands: the gaps of such a history would look like long periods. */
+/** Throws InvalidParameter for a filter on bands, also of the context: its gaps would look like long periods. */
 function refuseBands({ bands, context }: Partial<PoolQuery>): void {
   const [param, value] = bands === undefined ? ['context_band', context?.band] : ['band', bands.join(',')]
   if (value === undefined) return
   throw new InvalidParameter(`transitions count every band; ${param} is none of their parameters.`, { param, value })
 }
 
-/** The bands of the vocabulary and of all changes, in their order. */
+/** The bands of the vocabulary in its order, then other bands of the changes ascending. */
 function bandsOf(changes: readonly Change[], vocabulary: readonly string[]): string[] {
   const bands = new Set(vocabulary)
   for (const { band, prev_band } of changes) bands.add(prev_band).add(band)
@@ -159,31 +159,32 @@ export interface TransitionRow {
 }
 
 /**
- * How often each band was followed by each other one, counted by changes: a row for every band. An interval is
- * that of a band's share of the changes, on the effective number of `independent` cases. It is null if no change goes
- * into the band, or if the days of the changes are unknown.
+ * How often each band was followed by each other one, counted by changes: a row for every band. An interval is that of
+ * the share of changes into a band. It is null if there is none, or if the days of the changes are unknown.
  */
 export function transitionMatrix(bands: readonly string[], changes: readonly Change[]): FollowingRow[] {
   const pairs = pairCounter(bands)
   for (const { band, prev_band, times = 1 } of changes) pairs.add(prev_band, band, times)
-  return bands.map(from => {
+  return bands.map((from): FollowingRow => {
     const changesFrom = changes.filter(({ prev_band }) => prev_band === from)
     const countsByDay = countByDay(changesFrom)
-    const intervals = bands.map(to => {
+    const intervals: FollowingRow['intervals'] = {}
+    for (const to of bands) {
+      intervals[to] = null
       const changesTo = changesFrom.filter(({ band }) => band === to)
-      if (changesTo.length === 0 || countsByDay === null) return [to, null] as const
+      if (changesTo.length === 0 || countsByDay === null) continue
       const { low, high, independent } = shareAmong(changesTo, countsByDay)
-      return [to, { low, high, independent }] as const
-    })
-    const row = matrixRow(from, bands, to => (to === from ? null : pairs.count(from, to)), 'never left in range')
-    return { ...row, intervals: Object.fromEntries(intervals) }
+      intervals[to] = { low, high, independent }
+    }
+    const countTo = (to: string): number | null => (to === from ? null : pairs.count(from, to))
+    return { ...matrixRow(from, bands, countTo, 'never left in range'), intervals }
   })
 }
 
 /**
- * The transition matrix bar by bar, the band itself included. An ended period of L bars is followed by itself L - 1 times
- * and left once. The bars of an active period are those after its first, and each of them follows itself. Periods whose
- * first day is unknown are skipped; `next` is null where the end is outside the range.
+ * How often each band, itself included, was that of the next bar: a row for every band. In an ended period of L bars
+ * the band follows itself L - 1 times. Then the next band follows, if it is in the range. In an active period the band
+ * follows itself on each bar after the first. Periods of unknown length are left out.
  */
 function perBarMatrix(bands: readonly string[], periods: readonly BandPeriod[]): TransitionRow[] {
   const pairs = pairCounter(bands)
@@ -196,22 +197,26 @@ function perBarMatrix(bands: readonly string[], periods: readonly BandPeriod[]):
   return bands.map(from => matrixRow(from, bands, to => pairs.count(from, to), reason))
 }
 
-/** The row of one band. @param count of transitions to a band; null where it cannot follow @param reason for n = 0 */
+/**
+ * The row of one band: counts and shares by next band.
+ * @param countTo the number of transitions to a band; null for a band that cannot follow
+ * @param reason why the shares are null, if there is no transition
+ */
 function matrixRow(
   from: string,
   bands: readonly string[],
-  count: (to: string) => number | null,
+  countTo: (to: string) => number | null,
   reason: string,
 ): TransitionRow {
-  const counts = bands.map(to => [to, count(to)] as const)
-  const n = counts.reduce((sum, [, value]) => sum + (value ?? 0), 0)
-  return {
-    from,
-    n,
-    counts: Object.fromEntries(counts),
-    shares: Object.fromEntries(counts.map(([to, value]) => [to, value === null || n === 0 ? null : value / n])),
-    reason: n === 0 ? reason : null,
+  const counts: TransitionRow['counts'] = {}
+  const shares: TransitionRow['shares'] = {}
+  const n = bands.reduce((sum, to) => sum + (countTo(to) ?? 0), 0)
+  for (const to of bands) {
+    const count = countTo(to)
+    counts[to] = count
+    shares[to] = count === null || n === 0 ? null : count / n
   }
+  return { from, n, counts, shares, reason: n === 0 ? reason : null }
 }
 
 /** Counts how often one band followed another. */
@@ -242,8 +247,10 @@ export interface Leaving {
 }
 
 /**
- * Cumulative incidence by next band at each window of the timeframe. Active periods are censored at their bars so far.
+ * For each window of the timeframe: which share of the periods have ended by then, by next band (cumulative incidence).
+ * The rest last longer. Active periods are censored at their bars so far. Unknown lengths are left out.
  * @param periods the periods in `band`
+ * @param bands all bands
  */
 export function leavingShares(
   band: string,
@@ -251,7 +258,7 @@ export function leavingShares(
   periods: readonly BandPeriod[],
   timeframe: Timeframe,
 ): Leaving[] {
-  // The cause of an end is the index of the next band; one more for a next band that is not known.
+  // The cause of an end is the index of the next band, or this number if the next band is unknown.
   const unknownNext = bands.length
   const spells: CausedSpell[] = []
   for (const { bars, ended, next, times = 1 } of periods) {
@@ -262,8 +269,10 @@ export function leavingShares(
   const steps = cumulativeIncidence(spells, bands.length + 1)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
+    // Beyond the longest period the shares are known only if all have ended.
     const isTooLong = bars > longest && steps.at(-1)?.survival !== 0
     const reason = whyNoShares(totalCount(periods), totalCount(spells), isTooLong)
+    // Before the first step no period has ended.
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (reason === null ? (step?.incidence[cause] ?? 0) : null)
     return {
@@ -277,9 +286,9 @@ export function leavingShares(
   })
 }
 
-/** Why shares are null; null when they are not. @param isTooLong whether the window is longer than every period */
-function whyNoShares(periods: number, known: number, isTooLong: boolean): string | null {
+/** Why shares are null; null when they are not. @param knownLengths the number of periods of known length */
+function whyNoShares(periods: number, knownLengths: number, isTooLong: boolean): string | null {
   if (periods === 0) return 'never entered in range'
-  if (known === 0) return 'how long its stays have lasted is not known'
+  if (knownLengths === 0) return 'how long its stays have lasted is not known'
   return isTooLong ? 'no stay was seen for so long' : null
 }
