@@ -10,7 +10,7 @@ import { type Column, testReadings } from '../../core/language/truth.js'
 import { type Day, formatDay, parseDay } from '../../core/model/day.js'
 import type { ExportedEvent } from '../../core/model/event.js'
 import { type BandPeriods, dateIn, eventsOf } from '../../core/model/history.js'
-import { barsKnownBy, numbersBetween } from '../../core/model/series.js'
+import { barsKnownBy } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { fieldsFor, type Mark, type Omitted } from '../../core/source.js'
 import type { Local } from '../../data/local/local.js'
@@ -127,34 +127,34 @@ function conditionFieldOf(local: Local, condition: string): ConditionField {
   throw new RangeError(`${condition} is no condition`)
 }
 
-/** The first bar of the current truth, or the bar on which the condition became true. */
+/** The bar on which a condition became true: its date, and the number of bars from it to the last, both counted. */
 interface Onset {
   ticker: string
   since: string | null
   bars: number | null
 }
 
-/** The first bar of the current truth; null where the condition does not hold on the last bar. Its only field is index 0. */
+/** The bar since which the condition, the only field, is true; null if it is not true on the last bar. */
 function currentOnset({ ticker, present }: BandPeriods): Onset | null {
   if (present.onLast?.[0] !== TRUE) return null
   const since = dateIn(present.since, 0)
   return { ticker, since, bars: since === null ? null : present.bars[0]! + 1 }
 }
 
-/** The newest bar on which the condition became true; null where it is not within the last bars. */
+/** The newest bar on which the condition, the only field, became true; null if not among the last `within` bars. */
 function recentOnset({ ticker, present, transitions }: BandPeriods, within: number): Onset | null {
   const { days, entered, lasted } = transitions()
-  // Every other transition enters `true`: the last one, or the one before it, which lasted until the present period.
-  // The condition is the only field, and `present.bars` counts from 0.
-  const presentLength = present.bars[0]! + 1
+  // Transitions enter true and false in turn: the newest onset is the last transition, or the one before it.
   const last = entered.length - 1
   const row = entered[last] === TRUE ? last : last - 1
   if (row < 0) return null
+  // The present period counts from 0. A true period before it lasted until it began.
+  const presentLength = present.bars[0]! + 1
   const bars = presentLength + (row === last ? 0 : lasted[row]!)
   return bars > within ? null : { ticker, since: dateIn(days, row), bars }
 }
 
-/** Returns a function that reads a match on the last bar of its ticker. The tickers that the condition names are read once. */
+/** Returns a function that reads a match on a ticker's last bar. Tickers that the condition names are read once. */
 async function matchReader(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
   const field = conditionFieldOf(local, condition)
   const { dataOfNamedTickers, subjectColumns } = await import('../../data/local/derived.js')
@@ -236,7 +236,7 @@ export interface MarkedQuery extends Pick<ChangesQuery, 'fields' | 'when' | 'lag
   lists: readonly string[]
 }
 
-/** The key of a query's marks (the last bars that it reported): its lists, and a hash of its filters. */
+/** The key of a query's marks (the last bars that it reported): its lists, and a hash of its filters if any. */
 export function marksName({ lists, fields, when, lag = 0 }: MarkedQuery, availableFields: readonly string[]): string {
   const listNames = [...new Set(lists.map(name => name.toLowerCase()))].sort().join(',')
   const queried = [...new Set(fields ?? availableFields)].sort()
@@ -258,7 +258,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, omitted } = await fieldsFor(local, query.fields)
   if (fields.length === 0) throw new InvalidParameter('changes are of a field.', { param: 'field' })
-  // Queried fields that cannot be read now, for lack of data or by tier: their marks must not move.
+  // Queried fields that cannot be read now, for lack of data or by tier: each keeps its earlier mark.
   const unread = (query.fields ?? local.fieldSet.names).filter(name => !fields.includes(name))
   const today = await local.today()
   const events: ExportedEvent[] = []
@@ -267,10 +267,10 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
     const earlierMarks = new EarlierMarks(earlierMarkList.filter(mark => mark.timeframe === timeframe))
     // A bar may have become final after `since` if it is dated less than MAX_DAYS_TO_FINAL before.
     const range = { fields, timeframe, after: Math.min(since - MAX_DAYS_TO_FINAL - 1, earlierMarks.earliest) }
-    // Without earlier marks, those fields begin at the last bar that was final on `since`.
-    const needsBegin = !earlierMarks.hasMarks && unread.length > 0
+    // Without earlier marks, unread fields begin at the last bar that was final on `since`.
+    const needsFirstMarks = !earlierMarks.hasMarks && unread.length > 0
     const series = { tickers, timeframe, fields: fields.slice(0, 1) }
-    const beginDays = needsBegin ? await lastBarsBy(local, since, series) : null
+    const firstMarks = needsFirstMarks ? await lastBarsBy(local, since, series) : null
     const changedTickers: ChangedFields[] = []
     for await (const periods of local.bandPeriods({ ...range, tickers })) {
       step?.(() => `changes  ${periods.ticker}  ${timeframe}`)
@@ -278,7 +278,7 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
       if (last !== null) {
         marks.push({ ticker, timeframe, day: last.day })
         for (const field of unread) {
-          const day = earlierMarks.markOf(ticker, field) ?? beginDays!.get(ticker)!
+          const day = earlierMarks.markOf(ticker, field) ?? firstMarks!.get(ticker)!
           marks.push({ ticker, timeframe, day: Math.min(day, last.day), field })
         }
       }
@@ -302,10 +302,11 @@ export async function changes(local: Local, query: ChangesQuery, { step }: Scree
 
 interface ChangedFields {
   ticker: string
+  /** The days of the changes, by field. */
   fields: ReadonlyMap<string, ReadonlySet<Day>>
 }
 
-/** The marks of earlier answers in one timeframe. */
+/** The marks of earlier answers in one timeframe: the day of the last reported bar of each ticker, or of a field. */
 class EarlierMarks {
   readonly earliest: Day
   readonly #newest: Day | undefined
@@ -323,7 +324,7 @@ class EarlierMarks {
     return this.#newest !== undefined
   }
 
-  /** The last covered bar; undefined without an earlier answer. */
+  /** The mark of a field, else of its ticker, else the newest mark of any ticker; undefined without earlier answers. */
   markOf(ticker: string, field: string): Day | undefined {
     return this.#days.get(markKey(ticker, field)) ?? this.#days.get(markKey(ticker)) ?? this.#newest
   }
@@ -334,7 +335,7 @@ function markKey(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
-/** The day of each ticker's last bar final by a day; else the day before its first; without bars the day itself. */
+/** The date of each ticker's last bar final by a day; else the day before its first bar; without bars the day. */
 async function lastBarsBy(
   local: Local,
   day: Day,
@@ -350,21 +351,25 @@ async function lastBarsBy(
   return lastDays
 }
 
-/** The fields of a ticker with a transition after its mark, or without one on a bar that became final after `since`. */
+/**
+ * The days of the transitions of each field that are not yet reported: those after its mark. Without a mark, those on
+ * bars that became final after `since`. Fields without such a transition are left out.
+ */
 function changedFields(
   { ticker, fields, transitions }: BandPeriods,
   since: Day,
   earlierMarks: EarlierMarks,
 ): ChangedFields['fields'] {
   const { first, days, known } = transitions()
-  // The transitions of field f are the rows from first[f] to the one before first[f + 1].
+  const finalDays = known ?? days
   const daysByField = new Map<string, ReadonlySet<Day>>()
   for (const [f, field] of fields.entries()) {
     const mark = earlierMarks.markOf(ticker, field)
-    const isUnreported = (row: number): boolean =>
-      mark === undefined ? (known ?? days)[row]! > since : days[row]! > mark
-    const rows = numbersBetween(first[f]!, first[f + 1]!).filter(isUnreported)
-    if (rows.length > 0) daysByField.set(field, new Set(rows.map(row => days[row]!)))
+    const unreported = new Set<Day>()
+    // The transitions of field f are the rows from first[f] to the one before first[f + 1].
+    for (let row = first[f]!; row < first[f + 1]!; row++)
+      if (mark === undefined ? finalDays[row]! > since : days[row]! > mark) unreported.add(days[row]!)
+    if (unreported.size > 0) daysByField.set(field, unreported)
   }
   return daysByField
 }
