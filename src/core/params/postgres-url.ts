@@ -34,6 +34,9 @@ const PASSWORD_IN_URL = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 /** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */
 const SETTINGS_IN_URL = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
 
+/** The user of a URL without a host, which PostgreSQL's programs read and `URL` does not: `postgres://user@/database`. */
+const USER_WITHOUT_HOST = /^(postgres(?:ql)?:\/\/)([^/?#@:]*)@(?=[/?]|$)/i
+
 const FORM = 'a URL such as postgres://user@host:5432/database'
 
 /** The settings in a URL. Throws InvalidParameter, which repeats no part of it: any part may be a mistyped password. */
@@ -42,9 +45,10 @@ export function settingsIn(param: string, text: string): Settings {
   const hasPassword = PASSWORD_IN_URL.test(text) && !SETTINGS_IN_URL.test(text)
   if (hasPassword || /[?&](ssl)?password=/i.test(text)) throw passwordError(param)
   if (!/^postgres(ql)?:\/\//i.test(text)) throw unreadableUrlError(param)
+  const [, , user] = USER_WITHOUT_HOST.exec(text) ?? []
   let url: URL
   try {
-    url = new URL(text)
+    url = new URL(text.replace(USER_WITHOUT_HOST, '$1'))
   } catch {
     throw unreadableUrlError(param)
   }
@@ -59,7 +63,7 @@ export function settingsIn(param: string, text: string): Settings {
     // Brackets belong to the URL and not to an IPv6 address.
     setUnlessEmpty('host', decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'))
     setUnlessEmpty('port', url.port)
-    setUnlessEmpty('user', decodeURIComponent(url.username))
+    setUnlessEmpty('user', decodeURIComponent(user ?? url.username))
     setUnlessEmpty('dbname', decodeURIComponent(url.pathname.slice(1)))
   } catch {
     throw unreadableUrlError(param)

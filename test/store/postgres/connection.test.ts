@@ -66,6 +66,10 @@ describe('the address of a database of PostgreSQL', () => {
       config: { host: '/run/postgresql', database: 'bands', ssl: false },
       location: 'postgres:///bands?host=/run/postgresql',
     })
+    for (const url of ['postgres://ann@/bands?host=/run/postgresql', 'postgres://ann@/bands'])
+      expect(parseAddress('db', url, { PGHOST: '/run/postgresql' })).toMatchObject({
+        config: { host: '/run/postgresql', user: 'ann', database: 'bands' },
+      })
     expect(parseAddress('db', 'postgres://a%40b@[::1]:7/my%20data', {})).toMatchObject({
       config: { host: '::1', port: 7, user: 'a@b', database: 'my data' },
       location: 'postgres://[::1]:7/my%20data',
@@ -354,7 +358,7 @@ describePostgres('a database of PostgreSQL', () => {
     const { port: other } = silent.address() as { port: number }
     const waiting = opened(`postgres://127.0.0.1:${other}/d?connect_timeout=1`)
     await expect(waiting).rejects.toThrow(Busy)
-    await expect(waiting).rejects.toThrow(`postgres://127.0.0.1:${other}/d does not answer, or has broken off`)
+    await expect(waiting).rejects.toThrow(`postgres://127.0.0.1:${other}/d does not answer, or the connection broke`)
   })
 
   it('takes its password only from the environment or .pgpass, and no error shows it', async () => {
