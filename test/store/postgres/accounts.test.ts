@@ -125,8 +125,12 @@ describePostgres('accounts in PostgreSQL', () => {
         () => server.addKey(alice.id, keyOf('AAAAAAAA')),
         () => server.revoke('Identity', iso(NOON)),
       ])
-        await expect(work()).rejects.toThrow('does not let this user do that: permission denied for table')
+        await expect(work()).rejects.toThrow('does not allow this user to do that: permission denied for table')
       expect(await server.reconcile()).toMatchObject({ rows: 1, discrepancies: [] })
+      const empty = (await cluster.current.createDatabase()).replace('bands@', 'server@')
+      await expect(opened(empty, { create: true })).rejects.toThrow(
+        'has no tables of bands, and this user may not make them; make an account as the owner of the database',
+      )
     })
   })
 

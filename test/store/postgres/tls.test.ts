@@ -113,8 +113,8 @@ describePostgres('a database of PostgreSQL with a certificate', () => {
       sslkey: file(`${key}.key`),
     })
     expect(await opened(at(by('ann'), { user: 'ann' }))).toEqual({ ssl: true, dn: '/CN=ann' })
-    expect(await refused(at({ sslmode: 'require' }, { user: 'ann' }))).toMatch(/^does not let one in: .*certificate/)
-    expect(await refused(at(by('server'), { user: 'ann' }))).toMatch(/^does not let one in: .*certificate/)
+    expect(await refused(at({ sslmode: 'require' }, { user: 'ann' }))).toMatch(/^refuses this user: .*certificate/)
+    expect(await refused(at(by('server'), { user: 'ann' }))).toMatch(/^refuses this user: .*certificate/)
     expect(await refused(at(by('foreign'), { user: 'ann' }))).toMatch(/certificate/)
     expect(await refused(at(by('ann', 'server'), { user: 'ann' }))).toMatch(/sslcert and sslkey/)
     expect(await refused(at({ sslmode: 'require', sslcert: file('ann.crt') }, { user: 'ann' }))).toMatch(/sslkey/)

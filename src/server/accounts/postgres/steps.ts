@@ -52,7 +52,11 @@ export async function prepareSchema(
       statementMs: STEP_TIMEOUT_MS,
     })
   } catch (error) {
-    if (errorCode(error) !== NO_PRIVILEGE || before === null) throw error
+    if (errorCode(error) !== NO_PRIVILEGE) throw error
+    if (before === null) {
+      const why = `${location} has no tables of bands, and this user may not make them`
+      throw new StorageError(`${why}; make an account as the owner of the database`, { cause: error })
+    }
     const state = `${location} has the tables of an earlier bands (schema ${before.step}, this one needs ${kind.steps.length})`
     throw new StorageError(`${state}, and this user may not change them; open it once as their owner`, { cause: error })
   }
