@@ -188,15 +188,15 @@ export interface PoolAnswer {
   as_of: string | null
 }
 
-/** The note for a question about several tickers without a matching event. @param known the days of their bars */
+/** The note for a question about several tickers without a matching event. @param barRanges the days of their bars */
 export function emptyPoolNote(
   { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
   { tickers, query_range, as_of }: PoolAnswer,
-  known: readonly { first: Day; last: Day }[],
+  barRanges: readonly { first: Day; last: Day }[],
 ): string {
-  const first = Math.min(...known.map(bars => bars.first))
-  const last = Math.max(...known.map(bars => bars.last))
-  const outsideAllBars = known.length === 0 ? null : noBarNote(query, tickers, { first, last })
+  const first = Math.min(...barRanges.map(bars => bars.first))
+  const last = Math.max(...barRanges.map(bars => bars.last))
+  const outsideAllBars = barRanges.length === 0 ? null : noBarNote(query, tickers, { first, last })
   if (outsideAllBars !== null) return `${outsideAllBars}.`
   const noTicker = `none of ${tickers.length} tickers`
   let text = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`

@@ -10,16 +10,20 @@ export function rankOutcomes(series: Pick<Series, 'close' | 'timeframe'>): Outco
   return { close: series.close, ranks }
 }
 
-/** The ranks of `rankOutcomes`, but only of returns that end on bar `since` or later; -1 for the others. */
+/**
+ * For each window, the rank of the return after each bar among earlier ones, as `rankOutcomes` has them. Only returns
+ * that end on bar `since` or later are ranked; the others are -1.
+ */
 export function ranksEndingSince(
   { close, timeframe }: Pick<Series, 'close' | 'timeframe'>,
   since: number,
 ): Int32Array[] {
   const { windows, minReference } = TIMEFRAMES[timeframe]
   return windows.map(window => {
+    // The first bar whose return ends on `since` or later, and has enough earlier returns to be ranked among.
     const first = Math.max(since - window, minReference + window - 1, 0)
     const end = close.length - window
-    // Of many bars it is faster to rank all returns in one pass.
+    // If there are many, it is faster to rank the returns after all bars in one pass.
     if (end - first > MAX_RANKS_ONE_BY_ONE) return ranksAmongEarlier(close, window, minReference).fill(-1, 0, first)
     const ranks = new Int32Array(close.length).fill(-1)
     for (let t = first; t < end; t++) ranks[t] = rankOfReturn(close, t, window)
@@ -54,8 +58,8 @@ function ranksAmongEarlier(close: Float64Array, window: number, minReference: nu
 }
 
 /**
- * The rank of the return after bar `t` among the earlier ones, `2 · less + equal` as in core/indicators/rank.ts. For few
- * bars this is faster than ranking them all.
+ * The rank of the return after bar `t` among the returns that had ended by it. A smaller return counts 2, an equal one
+ * 1. For few bars this is faster than ranking them all.
  */
 function rankOfReturn(close: Float64Array, t: number, window: number): number {
   const value = returnOver(close, t, window)

@@ -94,8 +94,8 @@ export function transitions(codes: Uint8Array, from = 0): Transitions {
 }
 
 /**
- * The changes of the band from bar `from` on, given the band in force before it. `gaps` has the first bar of each run
- * without a band and the bar after its last, by turns.
+ * The changes of the band from bar `from` on, given the code of the band before it. A gap is a run of bars without a
+ * band; `gaps` has two numbers for each: its first bar, and the bar after its last.
  */
 function changesFrom(codes: Uint8Array, from: number, startBand: number): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
   if (changedBarsBuffer.length < codes.length) changedBarsBuffer = new Int32Array(codes.length)
@@ -129,8 +129,8 @@ export const NO_TRANSITIONS: Transitions = {
 }
 
 /**
- * Labels each event with the number of changes of band in the lookback, and with the stability of the band that it left.
- * @param lookback in bars
+ * For each event, the number of events on the last `lookback` bars, its own included (flips), and the stability of the
+ * band that it left. The length of that band runs from the event before, or for the first event from `initialBar`.
  */
 export function labelEntries(
   { initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>,
@@ -138,13 +138,15 @@ export function labelEntries(
 ): Entries {
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
-  let oldest = 0
+  /** Index of the oldest event within the lookback. */
+  let oldestCounted = 0
   let lastChange = initialBar
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
-    while (bars[oldest]! <= bar - lookback) oldest++
-    flips[i] = i - oldest + 1
-    stability[i] = STABILITIES.indexOf(stabilityOf(i - oldest + 1, bar - lastChange))
+    while (bars[oldestCounted]! <= bar - lookback) oldestCounted++
+    const flipCount = i - oldestCounted + 1
+    flips[i] = flipCount
+    stability[i] = STABILITIES.indexOf(stabilityOf(flipCount, bar - lastChange))
     lastChange = bar
   }
   return { flips, stability }
@@ -168,7 +170,7 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
   const weeks = starts.length
   const series = emptySeries('weekly', weeks)
   if (daily.unadjustedClose !== undefined) series.unadjustedClose = new Float64Array(weeks)
-  let weekends = assetClass === 'crypto'
+  let hasWeekendSessions = assetClass === 'crypto'
   const { days, high: highs, low: lows, volume: volumes } = daily
   for (let w = 0; w < weeks; w++) {
     const from = starts[w]!
@@ -186,12 +188,12 @@ export function weekly(daily: Series, assetClass: AssetClass | null = null): Ser
     series.low[w] = low
     series.volume[w] = volume
     const last = days[to - 1]!
-    // A week with a session on a weekend ends with one.
-    weekends ||= isWeekend(last)
+    // After a first session on a weekend, weeks end on Sunday.
+    hasWeekendSessions ||= isWeekend(last)
     series.close[w] = daily.close[to - 1]!
     if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
     series.days[w] = last
-    series.known[w] = weekFinalOn(last, weekends)
+    series.known[w] = weekFinalOn(last, hasWeekendSessions)
   }
   return series
 }
@@ -278,7 +280,8 @@ function seriesTail(
 }
 
 /**
- * Continues a field's record by its codes from bar `since` on; null if the band in force before that bar is unknown.
+ * A field's record after bars from `since` on are new: its stored events before that bar, and the changes of `codes`
+ * from it on. null if the band in force before that bar is unknown.
  * @param recorded the newest stored events, without `earlier` older ones; undefined for a field without a record
  */
 function extendRecord(
@@ -297,7 +300,8 @@ function extendRecord(
   else if (earlier === 0) inForce = initialBand
   if (inForce === UNDEFINED) return null
   const gapsEnd = recorded.gaps.at(-1) ?? 0
-  if (keptCount === recorded.bars.length && gapsEnd <= since && allCodesEqual(codes, since, inForce)) return recorded
+  const keepsAll = keptCount === recorded.bars.length && gapsEnd <= since
+  if (keepsAll && allCodesEqual(codes, since, inForce)) return recorded
   const added = changesFrom(codes, since, inForce)
   const bars = new Int32Array(keptCount + added.bars.length)
   bars.set(recorded.bars.subarray(0, keptCount))

@@ -67,7 +67,8 @@ function startOfAverage(values: Float64Array, length: number): { means: Float64A
 }
 
 /**
- * Least-squares slope of the last `length` values on the bar number, in units of the values per bar.
+ * Least-squares slope of the last `length` values on the bar number, in units of the values per bar. It is the moment
+ * of the values (weighted by their distance from the middle bar) divided by the spread of the bars.
  * NaN for the first `length - 1`, and before bar `from`.
  */
 export function slope(values: Float64Array, length: number, from = 0): Float64Array {
@@ -75,7 +76,7 @@ export function slope(values: Float64Array, length: number, from = 0): Float64Ar
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = values.length - length
-  // Four windows at once, so that additions do not wait for each other.
+  // Four windows, from bars a to d, at once, so that additions do not wait for each other.
   for (let a = Math.max(0, from - length + 1); a <= last; a += 4) {
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
@@ -159,10 +160,10 @@ export function rawStochastic(
   const bottom = lowest(low, length)
   const positions = column(close.length)
   for (let t = 0; t < positions.length; t++) {
-    const from = bottom[t]!
-    const to = top[t]!
-    if (Number.isNaN(to)) positions[t] = Number.NaN
-    else positions[t] = compare(to, from) === 0 ? 50 : (100 * (close[t]! - from)) / (to - from)
+    const lowestLow = bottom[t]!
+    const range = top[t]! - lowestLow
+    if (Number.isNaN(range)) positions[t] = Number.NaN
+    else positions[t] = compare(top[t]!, lowestLow) === 0 ? 50 : (100 * (close[t]! - lowestLow)) / range
   }
   return positions
 }

@@ -42,28 +42,31 @@ export function support(
   const level = columnWithNaN(low.length)
   const first = searchStart(close, from, rules)
   const pivots = new Pivots(low, rules, first)
-  let floor = Number.NaN
-  let closesBeyond = 0
+  let supportLevel = Number.NaN
+  let closesBelow = 0
   for (let t = first; t < low.length; t++) {
-    if (closesBeyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
-    if (Number.isNaN(floor) || Number.isNaN(atr[t]!)) continue
-    level[t] = floor
+    if (closesBelow === 0) supportLevel = pivots.highestUnder(close[t - 1]!, t)
+    if (Number.isNaN(supportLevel) || Number.isNaN(atr[t]!)) continue
+    level[t] = supportLevel
     const currentClose = close[t]!
-    if (compare(currentClose, floor) < 0) {
+    if (compare(currentClose, supportLevel) < 0) {
       state[t] = BREACHED
-      closesBeyond = closesBeyond + 1 === rules.breaches ? 0 : closesBeyond + 1
+      closesBelow++
+      // With 0, the next bar looks for another level.
+      if (closesBelow === rules.breaches) closesBelow = 0
     } else {
-      closesBeyond = 0
-      state[t] = compare(currentClose - floor, rules.approachingAtr * atr[t]!, currentClose) <= 0 ? APPROACHING : INTACT
+      closesBelow = 0
+      const isNear = compare(currentClose - supportLevel, rules.approachingAtr * atr[t]!, currentClose) <= 0
+      state[t] = isNear ? APPROACHING : INTACT
     }
   }
   return { state, level }
 }
 
 /**
- * The last bar up to `from` where `support` may start, because it keeps no breached level; 1 without such a bar. A level
- * is kept for at most `breaches` closes under it, and was at or under the close before the first of them. So it is gone
- * after a close above the `breaches` closes before.
+ * The bar at which `support` may start and still give the right levels from bar `from` on; 1 if there is no later one.
+ * It is the last bar up to `from` after a close that is above the `breaches` closes before it. No breached level is
+ * still in use there: one is dropped after `breaches` closes under it.
  */
 function searchStart(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from

@@ -74,7 +74,10 @@ export function sortedColumn(values: Float64Array, into: Float64Array = new Floa
 /** Up to this number of values, a call of the compiled module takes longer than sorting. */
 const MAX_PLAIN_SORT = 256
 
-/** Sorts values ascending, NaN last, by the compiled module if there are many. A column too long for it is halved. */
+/**
+ * Sorts values ascending, NaN last. Many values are sorted by the compiled module; a column too long for it is divided
+ * into smaller and greater values first.
+ */
 function sortInPlace(values: Float64Array): void {
   const { length } = values
   if (length <= MAX_PLAIN_SORT) {
@@ -82,11 +85,11 @@ function sortInPlace(values: Float64Array): void {
     return
   }
   if (length > MAX_KERNEL_VALUES) {
-    const smaller = partition(values)
-    // Where values are equal or undefined, a part may stay as long as the column.
-    if (Math.min(smaller, length - smaller) > length / 8) {
-      sortInPlace(values.subarray(0, smaller))
-      sortInPlace(values.subarray(smaller))
+    const smallerCount = partition(values)
+    // Equal values and NaN are all in the second part, which may be hardly shorter: then `sort` below does the work.
+    if (Math.min(smallerCount, length - smallerCount) > length / 8) {
+      sortInPlace(values.subarray(0, smallerCount))
+      sortInPlace(values.subarray(smallerCount))
       return
     }
   }
@@ -95,7 +98,9 @@ function sortInPlace(values: Float64Array): void {
   else values.set(ordered)
 }
 
-/** Moves the values below the median of 31 of them to the front, and returns their number. Others and NaN follow. */
+/**
+ * Moves the values below a middle one, the median of 31, to the front, and returns their number. NaN is not below it.
+ */
 function partition(values: Float64Array): number {
   const step = Math.floor(values.length / 31)
   const middle = Float64Array.from({ length: 31 }, (_, i) => values[i * step]!).sort()[15]!
@@ -171,11 +176,11 @@ function ranksOneByOne(values: Float64Array, { lag, history, least }: Subset, fr
   const size = integerColumn(values.length).fill(0)
   for (let t = Math.max(0, from); t < values.length; t++) {
     if (Number.isNaN(values[t]!)) continue
-    const among = values.subarray(Math.max(0, t - lag - history + 1), Math.max(0, t - lag + 1))
+    const rankedAmong = values.subarray(Math.max(0, t - lag - history + 1), Math.max(0, t - lag + 1))
     let defined = 0
-    for (let i = 0; i < among.length; i++) defined += Number(!Number.isNaN(among[i]!))
+    for (let i = 0; i < rankedAmong.length; i++) defined += Number(!Number.isNaN(rankedAmong[i]!))
     size[t] = defined
-    if (defined >= least) rank[t] = rankAmong(values[t]!, among, among.length)
+    if (defined >= least) rank[t] = rankAmong(values[t]!, rankedAmong, rankedAmong.length)
   }
   return { rank, size }
 }

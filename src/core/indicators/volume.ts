@@ -47,21 +47,26 @@ function moneyFlow(
 ): Float64Array {
   const flow = column(close.length)
   for (let t = from; t < flow.length; t++) {
-    const h = high[t]!
-    const l = low[t]!
-    const c = close[t]!
-    flow[t] = (compare(h, l) === 0 ? 0 : (c - l - (h - c)) / (h - l)) * volume[t]!
+    const range = high[t]! - low[t]!
+    const aboveLow = close[t]! - low[t]!
+    const belowHigh = high[t]! - close[t]!
+    const position = compare(high[t]!, low[t]!) === 0 ? 0 : (aboveLow - belowHigh) / range
+    flow[t] = position * volume[t]!
   }
   return flow
 }
 
-/** Slope of each window's own line: it is 0 on the first bar and changes by the flow of each later one. */
+/**
+ * Slope a bar of each window's own line, NaN before the first whole window and before bar `from`. The line is 0 on the
+ * window's first bar and changes by the flow of each later one. Its moment, the sum of its values weighted by their
+ * distance from the middle bar, divided by the spread of the bars is the slope.
+ */
 function lineSlopes(flow: Float64Array, length: number, from: number): Float64Array {
   const slopes = columnWithNaN(flow.length, Math.max(from, length - 1))
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = flow.length - length
-  // Four windows at once, as in `slope`.
+  // Four windows, from bars a to d, at once: additions do not wait for each other.
   for (let a = Math.max(0, from - length + 1); a <= last; a += 4) {
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
@@ -100,6 +105,7 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
 function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
   const means = columnWithNaN(volume.length)
   const first = Math.max(0, from - length + 1)
+  // A running sum of such volumes has no rounding error; of others, each window is added up anew.
   const isExact = haveExactSums(volume, first)
   let sum = 0
   let unknown = 0
