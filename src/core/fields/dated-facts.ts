@@ -16,7 +16,7 @@ import { Timeline } from './quarters.js'
 /** Number of analysts per opinion, and their mean: 5 strong buy .. 1 strong sell. */
 export type Consensus = ReturnType<typeof consensusOf>
 
-/** Every consensus of enough analysts, from grades or vendor counts; the counts win if both have one start. */
+/** Every consensus of enough analysts, from grades or vendor counts; of one day, the counts win. */
 export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
   const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
   const fromCounts = ratings.map(counts => consensusOf(counts, false))
@@ -37,7 +37,7 @@ export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
   records.forEach((grade, i) => {
     latestOfFirm.set(grade.firm.trim().toLowerCase(), grade)
     const next = records[i + 1]
-    // Grades from before a date's session count alone until those from after it are usable.
+    // The counts change on each day on which grades become usable: after the last grade of a day, they are complete.
     const isNextLater = next?.known !== grade.known || firstUsableDay(next) !== firstUsableDay(grade)
     if (isNextLater) counts.push(countsAfter(grade, latestOfFirm.values()))
   })

@@ -106,8 +106,10 @@ function activityOf(window: Dealings | null): (typeof ACTIVITY)[number] | null {
   if (Number.isNaN(ratio)) return null
   const size = zoneOf(Math.abs(ratio), insiders.valueCuts)
   if (size === 0) return 'neutral'
-  const [side, many] = ratio > 0 ? (['buying', window.buyers] as const) : (['selling', window.sellers] as const)
-  return size === insiders.valueCuts.length && many >= insiders.leastHeavy ? `heavy_${side}` : `moderate_${side}`
+  const side = ratio > 0 ? 'buying' : 'selling'
+  const insidersOnSide = ratio > 0 ? window.buyers : window.sellers
+  const isHeavy = size === insiders.valueCuts.length && insidersOnSide >= insiders.leastHeavy
+  return isHeavy ? `heavy_${side}` : `moderate_${side}`
 }
 
 /** The excess of purchases over sales as a share of the money of both; NaN without known money. */
