@@ -14,7 +14,7 @@ export interface Call {
   /** The next arguments: integers. */
   lengths: readonly string[]
   /** An optional last number, with its default and maximum. */
-  optional?: { name: string; of: (...lengths: number[]) => number; most: (...lengths: number[]) => number }
+  optional?: { name: string; defaultOf: (...lengths: number[]) => number; maximumOf: (...lengths: number[]) => number }
   /** Number of bars by which it starts later than its columns. */
   warmUp: (...lengths: number[]) => number
   values: (columns: readonly Float64Array[], lengths: readonly number[], series: Series) => Float64Array
@@ -82,7 +82,7 @@ const CALLS = {
   percentile: {
     columns: ['x'],
     lengths: ['n'],
-    optional: { name: 'min', of: n => Math.ceil(n! / 5), most: n => n! },
+    optional: { name: 'min', defaultOf: n => Math.ceil(n! / 5), maximumOf: n => n! },
     warmUp: (_, min) => min! - 1,
     values: ([x], [n, min]) => {
       const { rank, size } = rollingRanks(x!, n!, min!)

@@ -142,12 +142,12 @@ class Grammar {
       const what = `there is no condition @${name}`
       return reader.fail(conditions.names.length > 0 ? { what } : { what, hint: 'No condition has a name yet.' })
     }
-    const circle = circularNames(name, conditions)
-    if (circle !== null)
+    const circularPath = circularNames(name, conditions)
+    if (circularPath !== null)
       return reader.fail({
-        what: `@${name} uses itself, by way of ${circle.join(', ')}`,
-        meant: [],
-        isWordFine: true,
+        what: `@${name} uses itself, by way of ${circularPath.join(', ')}`,
+        suggestions: [],
+        isWordAllowed: true,
       })
     try {
       const condition = new Grammar(text, this.#vocabulary, { param: `@${name}` }).parse()
@@ -156,7 +156,7 @@ class Grammar {
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
       const why = error.message.replace(/\.$/, '')
-      return reader.fail({ what: `@${name} means ${quoted(text)}: ${why}`, meant: [], isWordFine: true })
+      return reader.fail({ what: `@${name} means ${quoted(text)}: ${why}`, suggestions: [], isWordAllowed: true })
     }
   }
 
@@ -170,7 +170,7 @@ class Grammar {
     if (reader.accept('in')) return this.#stateTest(subject, this.#bandList(field))
     if (reader.accept('not')) {
       const { text } = reader.word
-      reader.expect('in', field.bands.includes(text) ? { meant: [`!= ${text}`] } : {})
+      reader.expect('in', field.bands.includes(text) ? { suggestions: [`!= ${text}`] } : {})
       return this.#stateTest(subject, this.#bandList(field), { negated: true })
     }
     if (reader.accept('enters')) return this.#changeTest(subject, field, 'enters')
@@ -181,9 +181,9 @@ class Grammar {
   /** Refuses a word that is no operator, with the likely one. */
   #refuseOperator(field: NamedField): never {
     const { word } = this.#reader
-    if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, meant: ['='] })
-    if (word.text === 'is' && this.#reader.peek(1)?.text === 'not') return this.#reader.fail({ meant: ['!='] })
-    if (field.bands.includes(word.text)) return this.#reader.fail({ meant: [`= ${word.text}`] })
+    if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, suggestions: ['='] })
+    if (word.text === 'is' && this.#reader.peek(1)?.text === 'not') return this.#reader.fail({ suggestions: ['!='] })
+    if (field.bands.includes(word.text)) return this.#reader.fail({ suggestions: [`= ${word.text}`] })
     if (word.kind === 'end') return this.#reader.fail({ hint: 'Quote the whole condition if it has blanks.' })
     return this.#reader.fail()
   }
@@ -248,19 +248,19 @@ class Grammar {
     const second = reader.peek(2)
     if (next?.text === ':' && !isBehindTicker) {
       const what = next.isGlued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
-      return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })
+      return reader.fail({ what, suggestions: [], hint: `A ticker is ${TICKER_SHAPE}.` })
     }
     if (kind !== 'word' || KEYWORDS.includes(text)) return reader.fail()
     const fieldOfBand = this.#previousField?.bands.includes(text)
       ? this.#previousField.name
       : fieldsWithBand(text, this.#vocabulary)[0]
     if (fieldOfBand !== undefined)
-      return reader.fail({ what: `${text} is a band and no field`, meant: [`${fieldOfBand} = ${text}`] })
+      return reader.fail({ what: `${text} is a band and no field`, suggestions: [`${fieldOfBand} = ${text}`] })
     const what = `there is no field ${quoted(written)}`
-    if (this.#vocabulary.conditions?.names.includes(text)) return reader.fail({ what, meant: [`@${text}`] })
+    if (this.#vocabulary.conditions?.names.includes(text)) return reader.fail({ what, suggestions: [`@${text}`] })
     const comparesNumbers = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
-    const meant = likelyFields(text, this.#vocabulary).slice(0, 3)
-    return reader.fail(comparesNumbers ? { what, meant, hint: NO_NUMBERS } : { what, meant })
+    const suggestions = likelyFields(text, this.#vocabulary).slice(0, 3)
+    return reader.fail(comparesNumbers ? { what, suggestions, hint: NO_NUMBERS } : { what, suggestions })
   }
 
   /** The timeframe in `@weekly`; null without one. */
@@ -270,7 +270,7 @@ class Grammar {
     // isNext() makes "@" an allowed word, which after a blank it is not.
     if (!isSignGlued && sign !== '@') return null
     if (!reader.isNext('@')) return null
-    if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
+    if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', suggestions: [] })
     reader.advance()
     const { kind, text, isGlued: isNameGlued } = reader.word
     reader.allow('a timeframe', TIMEFRAME_NAMES)
@@ -297,7 +297,7 @@ class Grammar {
   #bandList(field: NamedField): readonly string[] {
     const reader = this.#reader
     const { text } = reader.word
-    reader.expect('(', field.bands.includes(text) ? { meant: [`(${text})`] } : {})
+    reader.expect('(', field.bands.includes(text) ? { suggestions: [`(${text})`] } : {})
     const bands = [this.#band(field)]
     while (reader.accept(',')) bands.push(this.#band(field))
     reader.expect(')')

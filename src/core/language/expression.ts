@@ -82,6 +82,7 @@ class Grammar {
     reader.allow('a price', PRICES)
     reader.allow('a call', CALL_NAMES)
     if (reader.accept('(')) {
+      // Within brackets an error does not show the signature of the call around them.
       const outer = this.#call
       this.#call = null
       const inner = reader.readNested(() => this.#sum(), word)
@@ -126,9 +127,9 @@ class Grammar {
       else lengths.push(reader.readCount({ remarks: this.#hint() }))
     }
     if (call.optional !== undefined) {
-      const byDefault = call.optional.of(...lengths)
-      const most = call.optional.most(...lengths)
-      lengths.push(reader.accept(',') ? reader.readCount({ most, remarks: this.#hint() }) : byDefault)
+      const defaultValue = call.optional.defaultOf(...lengths)
+      const most = call.optional.maximumOf(...lengths)
+      lengths.push(reader.accept(',') ? reader.readCount({ most, remarks: this.#hint() }) : defaultValue)
     }
     reader.expect(')', this.#hint())
     this.#call = outer
@@ -174,7 +175,7 @@ function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): 
   let printedLengths = lengths
   if (optional !== undefined) {
     const required = lengths.slice(0, -1)
-    const isDefault = lengths.at(-1) === optional.of(...required)
+    const isDefault = lengths.at(-1) === optional.defaultOf(...required)
     if (isDefault) printedLengths = required
   }
   return `${name}(${[...of.map(printExpression), ...printedLengths].join(', ')})`

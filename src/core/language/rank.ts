@@ -82,14 +82,15 @@ export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | nul
 }
 
 /**
- * Whether a later split changes the values of an expression on some bars. It then depends on the level of prices or of
- * volume, and cannot compare tickers as known at the time.
+ * Whether a split after the last bar changes the values of an expression on some of the bars. It then depends on the
+ * level of prices or volume: tickers cannot be compared by it as they were known at the time.
  */
 export function dependsOnLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
   if (of.is === 'field') return false
   const { open, high, low, close, volume } = series
+  // Two old shares for a new one: prices double, volumes halve.
   const scale = (column: Float64Array, factor: number): Float64Array => column.map(value => value * factor)
-  const split = {
+  const afterSplit = {
     ...series,
     open: scale(open, 2),
     high: scale(high, 2),
@@ -98,7 +99,7 @@ export function dependsOnLevels({ of }: Rank, series: Series, bars: Int32Array):
     volume: scale(volume, 1 / 2),
   }
   const before = valuesOf(of.expression, series)
-  const after = valuesOf(of.expression, split)
+  const after = valuesOf(of.expression, afterSplit)
   return bars.some(bar => !isNearlyEqual(before[bar]!, after[bar]!))
 }
 

@@ -38,9 +38,9 @@ interface Remarks {
   /** A sentence at the end. */
   hint?: string
   /** Replaces the nearest allowed word. */
-  meant?: readonly string[]
+  suggestions?: readonly string[]
   /** Whether the word itself is allowed, so that the message lists no other words. */
-  isWordFine?: boolean
+  isWordAllowed?: boolean
 }
 
 /** Reads a text word by word, and collects the words that are allowed at the current position. */
@@ -138,30 +138,33 @@ export class Reader {
   }
 
   /** Throws the error for the current word. Without remarks it is not allowed here. */
-  fail({ what, hint, meant, isWordFine = false }: Remarks = {}): never {
+  fail({ what, hint, suggestions, isWordAllowed = false }: Remarks = {}): never {
     const { word } = this
-    const allowed = isWordFine ? [] : this.allowed
-    const near = meant ?? nearestAllowed(word, allowed)
+    const allowed = isWordAllowed ? [] : this.allowed
+    const nearest = suggestions ?? nearestAllowed(word, allowed)
     let why = what ?? notAllowedWords(word)
     if (word.kind === 'quoted') why = `${quoted(word.text)} is in quotes`
-    if (!isWordFine) why += `; allowed here: ${this.#allowedText()}`
-    this.#refuse(word, why, allowed, near, hint === undefined ? '' : ` ${hint}`)
+    if (!isWordAllowed) why += `; allowed here: ${this.#allowedText()}`
+    this.#refuse(word, why, allowed, nearest, hint === undefined ? '' : ` ${hint}`)
   }
 
-  /** Throws the error at a word: BadData for a text in a file, else InvalidParameter. @param near what may be meant */
+  /**
+   * Throws the error at a word: BadData for a text in a file, else InvalidParameter.
+   * @param hint begins with a blank
+   */
   #refuse(
     word: Pick<Word, 'at' | 'written'>,
     why: string,
     allowed: readonly string[] = [],
-    near: readonly string[] = [],
+    suggestions: readonly string[] = [],
     hint = '',
   ): never {
     const { param, place } = this.#origin
     const { line, column } = lineAndColumn(this.#text, word.at)
-    const words = `${why}.${didYouMean(near)}${hint}`
+    const words = `${why}.${didYouMean(suggestions)}${hint}`
     if (place !== undefined) throw new BadData(place(line, column), words)
     const where = isMultiline(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
-    const offence = { param, value: word.written, allowed, suggestions: near, line, column }
+    const offence = { param, value: word.written, allowed, suggestions, line, column }
     throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence)
   }
 
@@ -279,6 +282,7 @@ function splitIntoWords(text: string, allowsTickers: boolean, allowsComments: bo
     const skipped = match(BLANK) ?? (allowsComments ? match(COMMENT) : null)
     if (skipped !== null) {
       at += skipped.length
+      // The next word is not glued to one before.
       previousEnd = -1
       continue
     }

@@ -153,7 +153,8 @@ class Evaluation {
     const { initialBar } = column.transitions
     const changes = countChangesBefore(test, column)
     const truth = new Uint8Array(this.#length).fill(UNKNOWN)
-    // The subject's last bar at the query's bar before; -1 without one. On the first bar only its last bar is new.
+    // The subject's last bar as of the query's bar before, -1 without one: later bars are new. On the query's first bar
+    // only the subject's last bar is new.
     let previousLast = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
     for (let t = 0; initialBar >= 0 && t < truth.length; t++) {
       const last = bars === null ? t : bars[t]!
@@ -224,6 +225,7 @@ function countChangesBefore({ entered, left }: ChangeTest, column: Column): Int3
     if (mayBeEntered[band]! && mayBeLeft[previousBand]!) changes[bars[i]! + 1] = 1
     previousBand = band
   }
+  // From a mark at each change to running numbers of changes.
   for (let bar = 0; bar < column.codes.length; bar++) changes[bar + 1]! += changes[bar]!
   return changes
 }
