@@ -153,7 +153,7 @@ function unroundedOf(
 ): Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'> {
   const hasPrices = outcomes !== null && outcomes.length > 0 && outcomes[0]!.unrounded !== null
   if (!hasPrices) return {}
-  const unrounded: Required<Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>> = {
+  const byWindow: Required<Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>> = {
     returns: {},
     percentiles: {},
     missing: {},
@@ -161,12 +161,12 @@ function unroundedOf(
   windowNames(timeframe).forEach((name, w) => {
     const { ended, performances, unrounded: figures } = outcomes[w]!
     const isRanked = performances[i] !== UNDEFINED
-    unrounded.returns[name] = ended[i] === 1 ? figures!.returns[i]! : null
-    unrounded.percentiles[name] = isRanked ? figures!.percentiles[i]! : null
-    if (ended[i] === 0) unrounded.missing[name] = 'pending'
-    else if (!isRanked) unrounded.missing[name] = 'no_history'
+    byWindow.returns[name] = ended[i] === 1 ? figures!.returns[i]! : null
+    byWindow.percentiles[name] = isRanked ? figures!.percentiles[i]! : null
+    if (ended[i] === 0) byWindow.missing[name] = 'pending'
+    else if (!isRanked) byWindow.missing[name] = 'no_history'
   })
-  return unrounded
+  return byWindow
 }
 
 /**
@@ -222,9 +222,10 @@ export interface TransitionColumns extends CodedEvents {
  * @param rows the number of transitions of all fields together
  */
 export function emptyTransitions(fields: number, rows: number): TransitionColumns & { known: Int32Array } {
+  // A row takes 16 bytes: three numbers of 4 bytes and four bytes. The columns of numbers come first.
+  const buffer = new ArrayBuffer(16 * rows)
   const numbers = (index: number): Int32Array => new Int32Array(buffer, 4 * index * rows, rows)
   const bytes = (index: number): Uint8Array => new Uint8Array(buffer, (12 + index) * rows, rows)
-  const buffer = new ArrayBuffer(16 * rows)
   return {
     first: new Int32Array(fields + 1),
     days: numbers(0),

@@ -26,7 +26,8 @@ export interface Series {
 
 /** A series of `length` bars, all zero. */
 export function emptySeries(timeframe: Timeframe, length: number): Series {
-  // One buffer: allocating and collecting seven takes longer than filling them.
+  // One buffer, because allocating and collecting seven takes longer than filling them. A bar takes five numbers of 8
+  // bytes and two days of 4 bytes; the columns of numbers come first.
   const memory = new ArrayBuffer(5 * 8 * length + 2 * 4 * length)
   const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
   const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
@@ -374,8 +375,9 @@ const ROUNDING = 0.001
 /** The median number of days from one bar to the next; 1 for fewer than 11 bars. */
 export function middleSpacing(days: Int32Array): number {
   if (days.length < 11) return 1
-  // Nearly all are small: counting is much faster than sorting.
+  // Nearly all are small: counting each is much faster than sorting.
   const counts = new Int32Array(SPACINGS)
+  // How many spacings are still to pass, from the smallest on, before the median.
   let spacingsBelowMedian = (days.length - 1) >> 1
   for (let i = 1; i < days.length; i++) counts[Math.min(days[i]! - days[i - 1]!, SPACINGS - 1)]!++
   for (let spacing = 0; spacing < SPACINGS - 1; spacing++) {
