@@ -5,7 +5,7 @@ import { isMapping, objectOf, tickersOf, withoutNulls } from './arguments.js'
 import { CONDITIONS_LAG, LAGGED_PARTS } from './context.js'
 import { definedParams, listItems, type Parameter, valueForKind, type Written } from './row.js'
 import { COSTS_TEXT } from './short-forms.js'
-import { BACKTEST, LEAVES, type RunOptions, readCandidates, readRunOptions, type Strategy } from './strategy.js'
+import { BACKTEST, type RunOptions, readCandidates, readRunOptions, STRATEGY_KEYS, type Strategy } from './strategy.js'
 import { EVERY_TICKER, type PlaceFinder, parseStrategyDocument, readYaml } from './strategy-file.js'
 import { refuse } from './values.js'
 import { someNameTickers, uselessLagError } from './when.js'
@@ -67,17 +67,19 @@ function readDocument(written: unknown, file: string, fields: FieldSet): { docum
   return { document: isMapping(value) ? value : { ...parseStrategyDocument(value, { fields, ...places }) }, places }
 }
 
-/** A copy of a document in which parameters set their keys ("leaves"); costs are merged. Throws InvalidParameter. */
+/**
+ * A copy of a strategy document in which each parameter has set its key. Costs are merged with those of the file; rules
+ * of the parameter `exit` replace all of its rules. Throws InvalidParameter.
+ */
 function setParams(document: Document, params: Written, fields: FieldSet): Document {
   const result = copyDocument(document)
   result.exit ??= {}
-  for (const { param, path, node } of LEAVES) {
+  for (const { param, path, node } of STRATEGY_KEYS) {
     if (!(param in params) || !('kind' in node) || node.kind === undefined) continue
     if (param === LAG_PARAM && !lagSetsKey(result, path, fields)) continue
     setAtPath(result, path, valueForKey(param, { ...node, kind: node.kind }, params[param], fields))
   }
   if ('costs' in params) result.costs = mergeCosts(document.costs, result.costs)
-  // A rule of a parameter replaces all rules of the file.
   if ('exit' in params) for (const key of ['leave', 'on']) delete sectionOf(result, 'exit')[key]
   return result
 }
@@ -143,9 +145,9 @@ function valueForKey(
 /** The refusal of a document's value in the name of the parameter that set it; null if no parameter did. */
 function asParameterError(params: Written, refusal: InvalidParameter): InvalidParameter | null {
   const { param: refusedPath } = refusal
-  const setLeaves = LEAVES.filter(({ param }) => param in params)
-  const leaf = setLeaves.findLast(({ path }) => path === refusedPath || refusedPath.startsWith(`${path}.`))
-  return leaf === undefined ? null : refusal.withParam(leaf.param)
+  const keysSet = STRATEGY_KEYS.filter(({ param }) => param in params)
+  const blamedKey = keysSet.findLast(({ path }) => path === refusedPath || refusedPath.startsWith(`${path}.`))
+  return blamedKey === undefined ? null : refusal.withParam(blamedKey.param)
 }
 
 /** The error for a strategy without an exit, with the parameters that set one; null for any other refusal. */

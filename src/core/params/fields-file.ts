@@ -43,7 +43,7 @@ export function ownFieldSet(text: string, file: string): FieldSet {
 }
 
 /** A definition whose name and bands are read, but not its conditions, cuts or expression. */
-interface Sketch {
+interface Definition {
   /** Its index in the list of the file. */
   index: number
   name: string
@@ -54,7 +54,7 @@ interface Sketch {
 /** Reads the definitions of a file in two passes: first all names and bands, then conditions and expressions. */
 class FieldsReader {
   readonly #document: LocatedDocument
-  readonly #sketches: readonly Sketch[]
+  readonly #definitions: readonly Definition[]
   /** The finished fields, each after the fields that it uses. */
   readonly #finished = new Map<string, AnyField>()
   readonly #rules = new Map<string, readonly Rule[]>()
@@ -66,26 +66,26 @@ class FieldsReader {
       throw this.#faultAt([], 'own fields are a list, each entry beginning with "- field: NAME"')
     if (value.length > MAX_FIELDS)
       throw this.#faultAt([], `there are ${value.length} fields, and at most ${MAX_FIELDS} are read`)
-    const sketches: Sketch[] = []
-    for (const [index, entry] of value.entries()) sketches.push(this.#readSketch(index, entry, sketches))
-    this.#sketches = sketches
+    const definitions: Definition[] = []
+    for (const [index, entry] of value.entries()) definitions.push(this.#readDefinition(index, entry, definitions))
+    this.#definitions = definitions
   }
 
   /** The specified fields, then those of the file in its order, each made after the fields that it uses. */
   readFieldSet(): FieldSet {
-    const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
+    const byName = new Map(this.#definitions.map(definition => [definition.name, definition]))
     const vocabulary: Vocabulary = {
       names: [...BUILT_IN_FIELDS.names, ...byName.keys()],
       named: name => BUILT_IN_FIELDS.named(name) ?? byName.get(name),
     }
-    for (const sketch of this.#sketches)
-      if ('when' in sketch.entry) this.#rules.set(sketch.name, this.#readRules(sketch, vocabulary))
-    for (const sketch of this.#sketches) this.#makeField(sketch, byName, [])
-    return fieldSet([...BUILT_IN_FIELDS.all, ...this.#sketches.map(({ name }) => this.#finished.get(name)!)])
+    for (const definition of this.#definitions)
+      if ('when' in definition.entry) this.#rules.set(definition.name, this.#readRules(definition, vocabulary))
+    for (const definition of this.#definitions) this.#makeField(definition, byName, [])
+    return fieldSet([...BUILT_IN_FIELDS.all, ...this.#definitions.map(({ name }) => this.#finished.get(name)!)])
   }
 
   /** Reads the keys of a definition, its name and its bands. @param before the definitions above it */
-  #readSketch(index: number, entry: unknown, before: readonly Sketch[]): Sketch {
+  #readDefinition(index: number, entry: unknown, before: readonly Definition[]): Definition {
     if (!isMapping(entry)) throw this.#faultAt([index], 'an own field is a mapping that begins with field: NAME')
     const unknown = Object.keys(entry).find(key => !FIELD_KEYS.some(known => known === key))
     if (unknown !== undefined) {
@@ -108,7 +108,7 @@ class FieldsReader {
   }
 
   /** The name of a field. Throws BadData if it is missing, not allowed, or that of a field before it. */
-  #readName(index: number, name: unknown, before: readonly Sketch[]): string {
+  #readName(index: number, name: unknown, before: readonly Definition[]): string {
     const at = [index, 'field']
     if (name == null)
       throw this.#faultAt(name === undefined ? [index] : at, 'field is missing: each own field needs a name')
@@ -165,7 +165,7 @@ class FieldsReader {
   }
 
   /** The condition of each band, in order; null for `otherwise`. */
-  #readRules({ index, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
+  #readRules({ index, name, entry }: Definition, vocabulary: Vocabulary): readonly Rule[] {
     const when = entry.when as Readonly<Record<string, unknown>>
     const bands = Object.keys(when)
     return bands.map((band, i) => {
@@ -184,7 +184,7 @@ class FieldsReader {
   }
 
   /** The cuts between the bands: ascending numbers, one fewer than bands. Throws BadData for others. */
-  #readCuts({ index, name, bands, entry }: Sketch): readonly number[] {
+  #readCuts({ index, name, bands, entry }: Definition): readonly number[] {
     const at = [index, 'cuts']
     const { cuts = [] } = entry
     if (!Array.isArray(cuts)) throw this.#faultAt(at, `cuts of ${name} are a list of numbers`)
@@ -199,28 +199,28 @@ class FieldsReader {
   }
 
   /** Makes a field after the fields that it uses. @param path the fields that use it, to find circles */
-  #makeField(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
-    const { name } = sketch
+  #makeField(definition: Definition, byName: ReadonlyMap<string, Definition>, path: readonly string[]): AnyField {
+    const { name } = definition
     const finished = this.#finished.get(name)
     if (finished !== undefined) return finished
     if (path.includes(name)) {
       const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
-      throw this.#faultAt([sketch.index, 'field'], `own fields refer to each other in a circle: ${circle}`)
+      throw this.#faultAt([definition.index, 'field'], `own fields refer to each other in a circle: ${circle}`)
     }
     const rules = this.#rules.get(name)
     const field =
       rules === undefined
-        ? this.#makeExpressionField(sketch)
-        : this.#makeRuledField(sketch, rules, byName, [...path, name])
+        ? this.#makeExpressionField(definition)
+        : this.#makeRuledField(definition, rules, byName, [...path, name])
     this.#finished.set(name, field)
     return field
   }
 
   /** A field whose bands are ranges of an expression's values, between cuts. */
-  #makeExpressionField(sketch: Sketch): AnyField {
-    const { index, name, bands, entry } = sketch
+  #makeExpressionField(definition: Definition): AnyField {
+    const { index, name, bands, entry } = definition
     const at = [index, 'of']
-    const cuts = this.#readCuts(sketch)
+    const cuts = this.#readCuts(definition)
     // A number is also an expression.
     const text = typeof entry.of === 'number' ? String(entry.of) : entry.of
     if (typeof text !== 'string') throw this.#faultAt(at, `of is an expression such as rsi(close, 14)`)
@@ -230,17 +230,17 @@ class FieldsReader {
 
   /** A field by conditions. Its hash covers the definitions of the own fields that it uses. */
   #makeRuledField(
-    { name, bands }: Sketch,
+    { name, bands }: Definition,
     rules: readonly Rule[],
-    byName: ReadonlyMap<string, Sketch>,
+    byName: ReadonlyMap<string, Definition>,
     path: readonly string[],
   ): RuledField {
     const hashesOfUsedFields: Record<string, string> = {}
     for (const { condition } of rules) {
       if (condition === null) continue
       for (const { field } of subjectsOf(condition)) {
-        const sketch = byName.get(field)
-        if (sketch !== undefined) hashesOfUsedFields[field] = this.#makeField(sketch, byName, path).hash!
+        const definition = byName.get(field)
+        if (definition !== undefined) hashesOfUsedFields[field] = this.#makeField(definition, byName, path).hash!
       }
     }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])

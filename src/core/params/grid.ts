@@ -26,7 +26,15 @@ import {
   type Text,
   withDefault,
 } from './row.js'
-import { type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, STRATEGY, type Strategy } from './strategy.js'
+import {
+  type BacktestParams,
+  RUN,
+  type RunOptions,
+  STRATEGY,
+  STRATEGY_KEYS,
+  type Strategy,
+  type StrategyKey,
+} from './strategy.js'
 import { SEED, SIGNALS } from './studies.js'
 import { refuse, textOf } from './values.js'
 
@@ -110,8 +118,8 @@ export function parseGrid(input: object, context: BacktestContext): GridQuery {
 }
 
 /**
- * Drops combinations of equal values: of 2% and 0.02 only the first spelling stays. Two values of an axis are equal if
- * the strategies with the one are those with the other.
+ * Drops combinations that only differ in spelling: of 2% and 0.02 the first one stays. Two values of an axis are equal
+ * if each makes the same strategies, one for every combination of the other axes.
  * @param strategies one for each of the combinations of the axes, in their order
  */
 function dropEqualCombinations(
@@ -119,11 +127,11 @@ function dropEqualCombinations(
   strategies: readonly Strategy[],
 ): Pick<GridQuery, 'axes' | 'strategies'> {
   const valuesOfEach = combinations(axes)
-  const texts = strategies.map(strategy => JSON.stringify(strategy))
+  const strategyTexts = strategies.map(strategy => JSON.stringify(strategy))
   const distinctAxes = axes.map(({ key, values }, axis) => {
     const valueByStrategies = new Map<string, string>()
     for (const value of values) {
-      const strategiesWithValue = texts.filter((_, i) => valuesOfEach[i]![axis] === value).join()
+      const strategiesWithValue = strategyTexts.filter((_, i) => valuesOfEach[i]![axis] === value).join()
       if (!valueByStrategies.has(strategiesWithValue)) valueByStrategies.set(strategiesWithValue, value)
     }
     return { key, values: [...valueByStrategies.values()] }
@@ -178,10 +186,10 @@ function refuseSeveralHolds({ hold }: Readonly<Record<string, unknown>>): void {
 /** Keys that change no trade, or that would compare other bars or days, such as those of another field's bands. */
 const FIXED_KEYS = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
 
-const VARIABLE_LEAVES: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED_KEYS.includes(param))
+const KEYS_TO_VARY: readonly StrategyKey[] = STRATEGY_KEYS.filter(({ param }) => !FIXED_KEYS.includes(param))
 
 /** The keys that can vary, by the names of the options. */
-export const VARIABLE_KEYS: readonly string[] = VARIABLE_LEAVES.flatMap(({ param, node }) =>
+export const VARIABLE_KEYS: readonly string[] = KEYS_TO_VARY.flatMap(({ param, node }) =>
   'kind' in node ? [param] : [],
 )
 
@@ -191,20 +199,23 @@ export const VARIABLE_KEYS: readonly string[] = VARIABLE_LEAVES.flatMap(({ param
  */
 function parameterOfKey(written: string): string {
   const name = written.trim().replaceAll('-', '_')
-  if (FIXED_KEYS.includes(name) || LEAVES.some(({ path, param }) => path === name && FIXED_KEYS.includes(param))) {
+  if (
+    FIXED_KEYS.includes(name) ||
+    STRATEGY_KEYS.some(({ path, param }) => path === name && FIXED_KEYS.includes(param))
+  ) {
     const why = 'no trade becomes another by it, or it changes the bars or days, which cannot be compared'
     throw varyError(name, ` ${quoted(name)}: ${why}; vary other keys.`)
   }
-  const endingInName = VARIABLE_LEAVES.filter(({ path }) => path.endsWith(`.${name}`))
-  const leaf =
-    VARIABLE_LEAVES.find(({ param, node }) => param === name && 'kind' in node) ??
-    VARIABLE_LEAVES.find(({ path }) => path === name) ??
+  const endingInName = KEYS_TO_VARY.filter(({ path }) => path.endsWith(`.${name}`))
+  const strategyKey =
+    KEYS_TO_VARY.find(({ param, node }) => param === name && 'kind' in node) ??
+    KEYS_TO_VARY.find(({ path }) => path === name) ??
     (endingInName.length === 1 ? endingInName[0] : undefined)
-  if (leaf !== undefined) return leaf.param
-  const names = [...new Set(VARIABLE_LEAVES.flatMap(({ param, path }) => [param, path]))]
+  if (strategyKey !== undefined) return strategyKey.param
+  const names = [...new Set(KEYS_TO_VARY.flatMap(({ param, path }) => [param, path]))]
   const suggestions = suggest(name, names)
   const near = didYouMean(suggestions.slice(0, 1))
-  const allowed = [...new Set(VARIABLE_LEAVES.map(({ param }) => param))]
+  const allowed = [...new Set(KEYS_TO_VARY.map(({ param }) => param))]
   const words = ` ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`
   throw varyError(name, words, { allowed, suggestions })
 }
@@ -252,11 +263,11 @@ function splitOutsideBrackets(text: string): string[] {
 
 /** The value of one combination as its option would take it: a list is written `a+b`, a switch `true` or `false`. */
 function optionValue(key: string, text: string): unknown {
-  const { node } = VARIABLE_LEAVES.find(({ param }) => param === key)!
+  const { node } = KEYS_TO_VARY.find(({ param }) => param === key)!
   if (!('kind' in node)) return text
   const { kind } = node
   if (kind.schema.type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text
-  // The short text of a part is a list, too: `2bp,slip 1bp`.
+  // The text of a part of a strategy may have commas, too: `2bp,slip 1bp`.
   const mayBeList = kind.several !== undefined || kind.toDocumentForm !== undefined
   return mayBeList ? text.replaceAll('+', ',') : text
 }

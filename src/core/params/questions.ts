@@ -373,6 +373,7 @@ export type ScreenParams = ParamsOf<typeof SCREEN> & { tickers?: readonly string
 /** Parses a screen. Throws InvalidParameter for the first fault. */
 export function parseScreen(params: object, fields: FieldSet) {
   const { when, since = null, ...read } = readParams(SCREEN, params, fields)
+  // readLag takes a condition as the field of a query.
   const { field, ...query } = readLag({ field: when, ...read }, fields)
   return { condition: field, since, ...query }
 }

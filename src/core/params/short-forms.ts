@@ -182,11 +182,14 @@ function secondRuleError(param: string, text: string): InvalidParameter {
   return wrong(param, words, { value: text })
 }
 
-/** The exit rules as a file has them; undefined if there are none. @param entered the field of the entry */
-export function exitTexts({ leave, on, when }: RuleExits, entered: string): string | string[] | undefined {
+/**
+ * The exit rules as the key `when` of a file has them; undefined if there are none.
+ * @param entryField the entry's field
+ */
+export function exitTexts({ leave, on, when }: RuleExits, entryField: string): string | string[] | undefined {
   const texts: string[] = []
   if (leave) texts.push('leave')
-  if (on !== null && on.field === entered) texts.push(on.bands.join(','))
+  if (on !== null && on.field === entryField) texts.push(on.bands.join(','))
   if (when !== undefined) texts.push(when)
   return texts.length > 1 ? texts : texts[0]
 }

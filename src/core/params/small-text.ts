@@ -12,6 +12,8 @@ export function exceededBound(text: string): { what: string; offset: number } | 
   let openBrackets = 0
   // The columns at which the nested blocks of YAML around a line begin, the outermost first.
   const blocks: number[] = []
+  // A line end is put before the text, so that its first line begins like the others. Offsets of tokens are then 1
+  // less.
   for (const { 0: token, index, groups } of `\n${text}`.matchAll(TOKENS)) {
     const offset = groups?.blank === undefined ? index - 1 : index
     if (groups?.blank !== undefined) {

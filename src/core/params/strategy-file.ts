@@ -125,12 +125,13 @@ interface PartLocation {
 }
 
 /**
- * Reads a part of the file by its declaration: `rows` has a value or a part for each key. A missing value has its
- * default; `convertKeys` converts written keys to those of `rows`, and `finish` makes the result of the values. The field of the entry is
- * passed on, because the bands and conditions of later parts are read by it.
+ * Reads a part of the file by its declaration, whose `rows` have a value or a part for each key. A missing value has
+ * its default. `convertKeys` replaces written keys by those of `rows`; `finish` makes the result from the values.
+ * @param field the field of the entry, if read: the bands and conditions of other parts are read by it
  */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, finish } = part
+  // Some parts may be one text, such as `costs: 5bp`.
   const isText = typeof value === 'string' || typeof value === 'number'
   let mapping: unknown = value ?? {}
   if (isText && kind?.toDocumentForm !== undefined)

@@ -131,7 +131,10 @@ interface ReadExit {
   readonly trailing: Distance | null
 }
 
-/** The exits from the values of a file. Throws InvalidParameter if `on` and `when` both name bands. */
+/**
+ * The exits from the values of a file. Its key `when` may have a rule of each kind: leave, bands, a condition. The keys
+ * `leave` and `on` may have two of them instead. Throws InvalidParameter if `on` and `when` both name bands.
+ */
 function readExit(read: Readonly<Record<string, unknown>>, at: string): ReadExit {
   const { hold, leave, on, when: rules, stop, target, trailing } = read as unknown as ReadExit & { when?: RuleExits }
   if (on !== null && rules?.on != null) throw wrong(`${at}.on`, `${at}.on and ${at}.when both name bands; keep one.`)
@@ -404,28 +407,34 @@ export type BacktestParams = NamedParams &
     tickers?: readonly string[]
   }
 
-/** A value or a part of a strategy that a parameter sets, and its path in a file, such as `exit.hold`. */
-export interface Leaf {
+/**
+ * A key of a strategy, at any depth, that a parameter sets: the path in a file, such as `exit.hold`, and its
+ * declaration.
+ */
+export interface StrategyKey {
   param: string
   path: string
   node: Node
 }
 
 /** In the order of a file. */
-export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
+export const STRATEGY_KEYS: readonly StrategyKey[] = strategyKeysIn(STRATEGY, '')
 
-/** Every node, at any depth, that a parameter sets, with its dotted path. @param prefix the path of the rows, with a dot */
-function leavesIn(rows: Nodes, prefix: string): Leaf[] {
+/**
+ * The keys of some rows, and of the parts in them, that a parameter sets.
+ * @param prefix the path of the rows, with a dot
+ */
+function strategyKeysIn(rows: Nodes, prefix: string): StrategyKey[] {
   return Object.entries(rows).flatMap(([key, node]) => {
     const path = `${prefix}${key}`
-    const leaves = node.param === undefined ? [] : [{ param: node.param, path, node }]
-    return isSection(node) ? [...leaves, ...leavesIn(node.rows, `${path}.`)] : leaves
+    const ownKey = node.param === undefined ? [] : [{ param: node.param, path, node }]
+    return isSection(node) ? [...ownKey, ...strategyKeysIn(node.rows, `${path}.`)] : ownKey
   })
 }
 
 /** The parameters of a strategy and of a run, as the command line and the library name them. */
 export const BACKTEST: Table = {
-  ...Object.fromEntries(LEAVES.flatMap(({ param, node }) => ('kind' in node ? [[param, node]] : []))),
+  ...Object.fromEntries(STRATEGY_KEYS.flatMap(({ param, node }) => ('kind' in node ? [[param, node]] : []))),
   ...RUN,
 }
 
