@@ -3,19 +3,21 @@ import { mean, quantile } from './moments.js'
 import type { Random } from './random.js'
 
 /**
- * 95 % interval of a ratio of sums of two calendar series, Σ num / Σ den, by the stationary bootstrap of the days.
- * `den` counts the events of a day, `num` sums their excess. The ends are the percentiles `tail` and 1 - `tail` of the
- * resampled ratios.
+ * 95 % interval of the mean excess of events, Σ excess / Σ events, by the stationary bootstrap of the days. The ends
+ * are the percentiles `tail` and 1 - `tail` of the resampled ratios.
  * Days without events are drawn too, so that the number of events is random; a resample without events is left out.
+ * @param excess by day of the calendar, the sum of the excess of its events
+ * @param events by day, their number
+ * @param block the mean length of a block, in days
  * @returns null where less than two days have events; `estimates` are the ratios, ascending
  */
 export function stationaryRatioInterval(
-  num: Float64Array,
-  den: Float64Array,
+  excess: Float64Array,
+  events: Float64Array,
   { block, reps, random, tail = 0.025 }: Resampling & { block: number },
 ): { low: number; high: number; estimates: Float64Array } | null {
-  if (den.filter(events => events !== 0).length < 2) return null
-  const n = num.length
+  if (events.filter(count => count !== 0).length < 2) return null
+  const n = excess.length
   const indices = new Int32Array(n)
   const estimates = new Float64Array(reps)
   let estimateCount = 0
@@ -24,8 +26,8 @@ export function stationaryRatioInterval(
     let numerator = 0
     let denominator = 0
     for (let i = 0; i < n; i++) {
-      numerator += num[indices[i]!]!
-      denominator += den[indices[i]!]!
+      numerator += excess[indices[i]!]!
+      denominator += events[indices[i]!]!
     }
     if (denominator > 0) estimates[estimateCount++] = numerator / denominator
   }
@@ -37,15 +39,15 @@ export function stationaryRatioInterval(
 /**
  * 95 % interval of a statistic of independent values by the bias-corrected and accelerated bootstrap (Efron, "Better
  * bootstrap confidence intervals", 1987).
- * @param x independent values; overlapping windows are not independent
+ * @param sample independent values; overlapping windows are not independent
  * @returns null with less than two values, or where the resampled estimates are equal or on one side of the estimate
  */
 export function bca(
-  x: ArrayLike<number>,
+  sample: ArrayLike<number>,
   statistic: (sample: Float64Array) => number,
   { reps, random, tail = 0.025 }: Resampling,
 ): { low: number; high: number } | null {
-  const values = Float64Array.from(x)
+  const values = Float64Array.from(sample)
   if (values.length < 2) return null
   const resample = new Float64Array(values.length)
   const estimates = new Float64Array(reps)
@@ -73,6 +75,7 @@ export function bcaEndpoints(
   // With all resamples on one side of the estimate the bias cannot be corrected.
   if (!Number.isFinite(bias)) return null
   const acceleration = jackknifeAcceleration(withoutOne)
+  // Efron's correction of the percentile p: the bias shifts it, the acceleration stretches the shift.
   const correctedQuantile = (p: number): number => {
     const z = bias + normalQuantile(p)
     return quantile(ascending, normalCdf(bias + z / (1 - acceleration * z)))!
@@ -104,7 +107,7 @@ function jackknifeAcceleration(withoutOne: Float64Array): number {
 
 /** The statistic of all values but one, for each value. */
 function jackknifeEstimates(values: Float64Array, statistic: (sample: Float64Array) => number): Float64Array {
-  // All values but the first; each step puts back the value before and takes out the next.
+  // At first all values but the first one. Each step replaces the next value by the one before it, which was left out.
   const sample = values.slice(1)
   return values.map((_, i) => {
     if (i > 0) sample[i - 1] = values[i - 1]!
@@ -175,14 +178,16 @@ export function politisWhite(x: ArrayLike<number>): number {
   const covariances = autocovariances(deviations)
   const reach = Math.min(2 * Math.max(1, firstUncorrelatedLag(deviations, covariances)), covariances.length - 1)
   let spectrum = covariances[0] ?? 0
-  let slope = 0
+  let lagSum = 0
   for (let lag = 1; lag <= reach; lag++) {
+    // 1 up to half of the reach, then down to 0 in a straight line.
     const weight = 2 * lag <= reach ? 1 : 2 * (1 - lag / reach)
     spectrum += 2 * weight * covariances[lag]!
-    slope += 2 * weight * lag * covariances[lag]!
+    lagSum += 2 * weight * lag * covariances[lag]!
   }
   const maxBlock = Math.max(1, Math.ceil(Math.min(3 * Math.sqrt(n), n / 3)))
-  const block = Math.cbrt((2 * slope * slope * n) / (2 * spectrum * spectrum))
+  // The length that makes the error of the bootstrap's variance least.
+  const block = Math.cbrt((2 * lagSum * lagSum * n) / (2 * spectrum * spectrum))
   return Number.isFinite(block) ? Math.min(maxBlock, Math.max(1, block)) : 1
 }
 
@@ -207,7 +212,7 @@ function laggedProduct(deviations: Float64Array, lag: number): number {
 
 /**
  * The first lag of the first `smallRunLength` correlations in a row that are near 0; infinite without them. Politis and
- * White set the bound `critical`. The scale of a correlation is that of the Python package arch.
+ * White set the bound `critical`. Correlations are scaled as in the Python package arch.
  */
 function firstUncorrelatedLag(deviations: Float64Array, covariances: Float64Array): number {
   const n = deviations.length
@@ -217,7 +222,7 @@ function firstUncorrelatedLag(deviations: Float64Array, covariances: Float64Arra
   let tailSquares = deviations[n - 1]! ** 2
   let smallInARow = 0
   for (let lag = 0; lag < covariances.length - 1; lag++) {
-    // Not lag, but lag + 1 values are left out at one end and at the other.
+    // As in arch, lag + 1 values, not lag, are left out at either end.
     const scale = Math.sqrt((squares - headSquares) * (squares - tailSquares))
     smallInARow = Math.abs(covariances[lag]! * n) / scale < critical ? smallInARow + 1 : 0
     if (smallInARow === smallRunLength(n)) return lag + 1 - smallRunLength(n)

@@ -55,12 +55,14 @@ export class Buckets {
     }
     const keys = this.#keys
     const before = this.before.fill(0)
+    // Counts the values of each bucket.
     const halvesOfValues = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
       const key = bucketOfHalf(halvesOfValues[2 * i + 1]!)
       keys[i] = key
       before[key]!++
     }
+    // Turns the counts into the end of each bucket in the column.
     let filled = 0
     let upTo = 0
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
@@ -71,7 +73,7 @@ export class Buckets {
     }
     before[BUCKETS] = length
     this.filledCount = filled
-    // Each bucket is filled from its end, so its end becomes its start.
+    // Fills each bucket from its end, so that its end becomes its start.
     const column = this.#values
     for (let i = 0; i < length; i++) {
       const index = before[keys[i]!]! - 1

@@ -131,6 +131,7 @@ function logRankSums(groups: readonly (readonly Spell[])[]) {
 
 /** Solves A x = b by elimination with the greatest pivot, A symmetric and positive definite; null where A is singular. */
 function solve(matrix: readonly (readonly number[])[], b: readonly number[]): number[] | null {
+  // Row operations turn the rows of A, each followed by its value of b, into a diagonal.
   const rows = matrix.map((row, i) => [...row, b[i]!])
   const size = rows.length
   const scale = Math.max(...matrix.map((row, i) => row[i]!))

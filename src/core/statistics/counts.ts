@@ -44,12 +44,15 @@ const ROUNDING = 1e-9
 
 /**
  * Tests whether categories follow events as often as any bar, for all members (tickers) together. Likelihood ratio
- * statistic (Sokal & Rohlf, "Biometry", 1995, 17.1) of the counts after events; expected counts weigh each ticker by its
- * events. Windows overlap, so p comes from the circular shifts of `jointShift`, not from chi-square.
+ * statistic (Sokal & Rohlf, "Biometry", 1995, 17.1) of the counts after events; expected counts weigh each ticker by
+ * its events. Windows overlap, so p comes from the circular shifts of `jointShift`, not from chi-square.
+ * @param calendarLength bars of the common calendar
+ * @param horizon length of the windows in bars
+ * @param categories their number
  */
 export function gTestShift(
   members: readonly GTestMember[],
-  calendar: number,
+  calendarLength: number,
   horizon: number,
   categories: number,
   options: ShiftOptions,
@@ -58,16 +61,17 @@ export function gTestShift(
   for (const { codes, events } of members) for (const event of events) observed[codes[event]!]!++
   const n = observed.reduce((sum, count) => sum + count, 0)
   if (n === 0) return { reason: 'no events' }
-  const shifts = shiftsOf(calendar, horizon, options)
-  if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
+  const shifts = shiftsOf(calendarLength, horizon, options)
+  if (shifts.length === 0) return { reason: tooShort(calendarLength, horizon) }
   const expected = expectedCounts(members, categories)
   const g = likelihoodRatio(observed, expected, n, n)
-  const counts = shiftedCounts(members, calendar, shifts, categories)
+  const counts = shiftedCounts(members, calendarLength, shifts, categories)
   const shifted = Float64Array.from(shifts, (_, i) => {
     const countsOfShift = counts.subarray(i * categories, (i + 1) * categories)
     const landed = countsOfShift.reduce((sum, count) => sum + count, 0)
     return landed === 0 ? Number.NaN : likelihoodRatio(countsOfShift, expected, n, landed)
   })
+  // Shifts with a statistic that is less only by rounding also count.
   const rarity = exceedance(shifted, g - ROUNDING * n)
   if (rarity === null) return { reason: 'no shift leaves an event where its ticker has a band' }
   return { g, ...rarity, observed: [...observed], expected: [...expected] }
@@ -177,9 +181,9 @@ export function countOverlap(eventBars: ArrayLike<number>, window: number, count
   let nextFreeBar = Number.NEGATIVE_INFINITY
   for (let i = 0; i < count; i++) {
     const bar = eventBars[i]!
-    const before = i > 0 && bar - eventBars[i - 1]! < window
-    const after = i + 1 < count && eventBars[i + 1]! - bar < window
-    if (before || after) overlapping++
+    const meetsPrevious = i > 0 && bar - eventBars[i - 1]! < window
+    const meetsNext = i + 1 < count && eventBars[i + 1]! - bar < window
+    if (meetsPrevious || meetsNext) overlapping++
     if (bar < nextFreeBar) continue
     independent++
     nextFreeBar = bar + window

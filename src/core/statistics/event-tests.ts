@@ -264,12 +264,12 @@ type Sums = [sum: number, squares: number]
 export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const [firstEvent] = events
   if (firstEvent === undefined) return noTest(NO_EVENT)
-  const length = firstEvent.estimation.length
+  const estimationLength = firstEvent.estimation.length
   const h = firstEvent.event.length
-  if (events.some(({ estimation, event }) => estimation.length !== length || event.length !== h)) {
+  if (events.some(({ estimation, event }) => estimation.length !== estimationLength || event.length !== h)) {
     return noTest('the windows of the events differ in length')
   }
-  const bars = length + h
+  const bars = estimationLength + h
   const meanRanks = new Float64Array(bars)
   for (const { estimation, event } of events) {
     const ranks = sharedRanks(Float64Array.of(...estimation, ...event))
@@ -278,7 +278,7 @@ export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
   const expected = (bars + 1) / 2
   const deviation = Math.sqrt(meanRanks.reduce((sum, rank) => sum + (rank - expected) ** 2, 0) / bars)
   if (deviation === 0) return noTest('the ranks do not differ')
-  const observed = meanRanks.subarray(length).reduce((sum, rank) => sum + rank, 0) / h
+  const observed = meanRanks.subarray(estimationLength).reduce((sum, rank) => sum + rank, 0) / h
   return normalTest((Math.sqrt(h) * (observed - expected)) / deviation)
 }
 

@@ -40,11 +40,11 @@ type Rolling = { train: number; test: number; step: number; anchored: boolean; e
 export function rollingFolds(bars: number, { train, test, step, anchored, embargo }: Rolling): Fold[] {
   const folds: Fold[] = []
   for (let start = 0; start + train + embargo < bars; start += step) {
-    const end = start + train
-    const from = end + embargo
-    const to = Math.min(bars, from + test)
-    folds.push({ train: [{ from: anchored ? 0 : start, to: end }], test: [{ from, to }] })
-    if (to === bars) break
+    const trainEnd = start + train
+    const testStart = trainEnd + embargo
+    const testEnd = Math.min(bars, testStart + test)
+    folds.push({ train: [{ from: anchored ? 0 : start, to: trainEnd }], test: [{ from: testStart, to: testEnd }] })
+    if (testEnd === bars) break
   }
   return folds
 }

@@ -38,7 +38,7 @@ export function pooledQuantile(members: readonly Weighted[], p: number): number 
   const zeros = new Int32Array(members.length)
   const pool = { columns: numbersUpTo(members.length), weights: Float64Array.from(members, ({ weight }) => weight) }
   const columnQuantiles = Float64Array.from(columns, column => quantile(column, p)!)
-  // Each run is a whole column, so every x is inside.
+  // Each run is a whole column, so the runs cover every x.
   const runs = { memory: columns, starts: zeros, lengths: sizes, before: zeros, sizes }
   return new Search(runs, pool).quantile(p, columnQuantiles, () => 0)
 }
@@ -49,8 +49,8 @@ function numbersUpTo(count: number): Int32Array {
 }
 
 /**
- * Some quantiles of each of several pools. A pool has the values of several columns, each with the column's weight. Only
- * values near a quantile are sorted: a run is such values of one column.
+ * Some quantiles of each of several pools. A pool has the values of several columns, each with the column's weight.
+ * Only values near a quantile are sorted; those of one column are called its run.
  * @param ps the quantiles, each 0..1
  * @param memory may serve one call after another
  * @returns by pool, in the order of `ps`; null for a pool without columns
@@ -131,6 +131,7 @@ class ColumnQuantiles {
 
   /** Marks the columns of a pool whose quantile may be the least or the greatest of the pool. */
   markNeeded({ columns }: Pool): void {
+    // The least quantile of the pool is in or below the bucket `least`, the greatest in or above the bucket `most`.
     let least = BUCKETS
     let most = 0
     for (let j = 0; j < columns.length; j++) {
@@ -352,6 +353,7 @@ class Search {
     }
     if (from === to || sideOf(from) > 0) return from
     const total = sum(weights)
+    // The share of the pool's weight up to `from` and up to `to`; null at an end outside the values of the runs.
     let lowShare: number | null = null
     let highShare: number | null = null
     if (sideOf(from) === 0) {

@@ -40,6 +40,7 @@ export function plainSums(close: Float64Array, bars: Int32Array, from: number, s
   sums.fill(0)
   for (const bar of bars) {
     const end = Math.min(from + sums.length, close.length - bar)
-    for (let by = Math.max(from, -bar); by < end; by++) sums[by - from]! += close[bar + by]! / close[bar]! - 1
+    for (let offset = Math.max(from, -bar); offset < end; offset++)
+      sums[offset - from]! += close[bar + offset]! / close[bar]! - 1
   }
 }

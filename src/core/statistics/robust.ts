@@ -9,31 +9,32 @@ interface Estimate {
 }
 
 /**
- * The ratio Σ num / Σ den of two calendar series of equal length (den: events of a day, num: the sum of their excess).
+ * The mean excess of events, Σ excess / Σ events. Both are calendar series of equal length: by day the sum of the
+ * excess of its events, and their number.
  * Its standard error follows Newey & West, "A simple, positive semi-definite, heteroskedasticity and autocorrelation
- * consistent covariance matrix" (1987): autocovariances of num - ratio · den up to `lag` days, with falling (Bartlett)
- * weights. For windows of h bars `lag` is h - 1; lag 0 only allows for different variances.
+ * consistent covariance matrix" (1987): autocovariances of excess - ratio · events up to `lag` days, with falling
+ * (Bartlett) weights. For windows of h bars `lag` is h - 1; lag 0 only allows for different variances.
  *
  * The normal distribution would treat the standard error as known and find too much with few events. `df` is
  * `effectiveBlocks` of `lag` + 1 days, less one. null where one block has all events, or without variance.
  */
-export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Estimate | null {
-  return ratioEstimate(num, den, lag + 1, deviations => bartlettVariance(deviations, lag))
+export function neweyWest(excess: Float64Array, events: Float64Array, lag: number): Estimate | null {
+  return ratioEstimate(excess, events, lag + 1, deviations => bartlettVariance(deviations, lag))
 }
 
 /**
- * The ratio Σ num / Σ den and its standard error, or null, as in `neweyWest`. All autocovariances up to `lag` have full
- * weights: Hansen & Hodrick, "Forward exchange rates as optimal predictors of future spot rates" (1980). Their sum can
- * be 0 or less: then the standard error is that of Newey and West, and `fallback` is true.
+ * The ratio Σ excess / Σ events and its standard error, or null, as in `neweyWest`. All autocovariances up to `lag`
+ * have full weights: Hansen & Hodrick, "Forward exchange rates as optimal predictors of future spot rates" (1980).
+ * Their sum can be 0 or less: then the standard error is that of Newey and West, and `fallback` is true.
  */
 export function hansenHodrick(
-  num: Float64Array,
-  den: Float64Array,
+  excess: Float64Array,
+  events: Float64Array,
   lag: number,
 ): (Estimate & { fallback: boolean }) | null {
   let fallback = false
   const block = lag + 1
-  const estimate = ratioEstimate(num, den, block, deviations => {
+  const estimate = ratioEstimate(excess, events, block, deviations => {
     const uniformVariance = longRunVariance(deviations, lag, () => 1)
     fallback = uniformVariance <= 0
     return fallback ? bartlettVariance(deviations, lag) : uniformVariance
@@ -42,14 +43,13 @@ export function hansenHodrick(
 }
 
 /**
- * The ratio Σ num / Σ den of two calendar series (den: events of a day) and its standard error. The days are in clusters
- * of `block` consecutive ones. Values of a cluster may depend on each
- * other (Liang & Zeger 1986). The variance has no correction for few clusters: Student's t with `effectiveBlocks` less
- * one degrees of freedom allows for them, and for very different sizes (Cameron & Miller 2015). null with less than two
- * clusters with events.
+ * The ratio Σ excess / Σ events of two calendar series, as in `neweyWest`, and its standard error. The days are in
+ * clusters of `block` consecutive ones; values of a cluster may depend on each other (Liang & Zeger 1986). The variance
+ * has no correction for few clusters: Student's t with `effectiveBlocks` less one degrees of freedom allows for them,
+ * and for very different sizes (Cameron & Miller 2015). null with less than two clusters with events.
  */
-export function clusterByBlock(num: Float64Array, den: Float64Array, block: number): Estimate | null {
-  return ratioEstimate(num, den, block, deviations => {
+export function clusterByBlock(excess: Float64Array, events: Float64Array, block: number): Estimate | null {
+  return ratioEstimate(excess, events, block, deviations => {
     let variance = 0
     for (let start = 0; start < deviations.length; start += block) {
       variance += sum(deviations.subarray(start, start + block)) ** 2
@@ -59,17 +59,17 @@ export function clusterByBlock(num: Float64Array, den: Float64Array, block: numb
 }
 
 /**
- * Effective number of blocks of `block` consecutive days: (Σ n²)² / Σ n⁴, n events a block. It is the effective number
- * of clusters with full dependence inside (Carter, Schnepel & Steigerwald, "Asymptotic behavior of a t-test robust to
- * cluster heterogeneity", 2017).
+ * Effective number of blocks of `block` consecutive days: (Σ n²)² / Σ n⁴, with n events in a block. It is the effective
+ * number of clusters with full dependence inside (Carter, Schnepel & Steigerwald, "Asymptotic behavior of a t-test
+ * robust to cluster heterogeneity", 2017).
  * A fall of all tickers fills one block with most of the events; counting it as one of many finds too much. 0 without
  * events.
  */
-export function effectiveBlocks(den: Float64Array, block: number): number {
+export function effectiveBlocks(events: Float64Array, block: number): number {
   let squares = 0
   let fourths = 0
-  for (let start = 0; start < den.length; start += block) {
-    const square = sum(den.subarray(start, start + block)) ** 2
+  for (let start = 0; start < events.length; start += block) {
+    const square = sum(events.subarray(start, start + block)) ** 2
     squares += square
     fourths += square ** 2
   }
@@ -140,23 +140,23 @@ const RELATIVE_ROUNDING = 1e-24
 const ROUNDING = 1e-9
 
 /**
- * The ratio Σ num / Σ den of two calendar series, with its standard error; null as `neweyWest` says.
+ * The ratio Σ excess / Σ events of two calendar series, with its standard error; null as `neweyWest` says.
  * @param block length of the blocks that set the degrees of freedom
- * @param varianceOf variance of a sum, from the deviations num - ratio · den of each day
+ * @param varianceOf variance of a sum, from the deviations excess - ratio · events of each day
  */
 function ratioEstimate(
-  num: Float64Array,
-  den: Float64Array,
+  excess: Float64Array,
+  events: Float64Array,
   block: number,
   varianceOf: (deviations: Float64Array) => number,
 ): Estimate | null {
-  const df = effectiveBlocks(den, block) - 1
+  const df = effectiveBlocks(events, block) - 1
   if (!(df > ROUNDING)) return null
-  const events = sum(den)
-  const estimate = sum(num) / events
-  const variance = varianceOf(num.map((value, i) => value - estimate * den[i]!))
-  if (!(variance > RELATIVE_ROUNDING * squaresAbout(num, 0))) return null
-  const se = Math.sqrt(variance) / events
+  const eventCount = sum(events)
+  const estimate = sum(excess) / eventCount
+  const variance = varianceOf(excess.map((value, i) => value - estimate * events[i]!))
+  if (!(variance > RELATIVE_ROUNDING * squaresAbout(excess, 0))) return null
+  const se = Math.sqrt(variance) / eventCount
   return { estimate, se, t: estimate / se, df }
 }
 
@@ -188,61 +188,65 @@ export interface RatioError {
   error: number
 }
 
-/** The ratio Σ num / Σ den and its error. @param days length of the windows in which values may depend on each other */
-export function ratioError(num: Float64Array, den: Float64Array, days: number): RatioError {
+/**
+ * The ratio Σ excess / Σ events and its error.
+ * @param days length of the windows in which values may depend on each other
+ */
+export function ratioError(excess: Float64Array, events: Float64Array, days: number): RatioError {
   let total = 0
   let n = 0
-  for (let day = 0; day < num.length; day++) {
-    total += num[day]!
-    n += den[day]!
+  for (let day = 0; day < excess.length; day++) {
+    total += excess[day]!
+    n += events[day]!
   }
   const mean = total / n
-  const residuals = new Float64Array(num.length)
-  for (let day = 0; day < num.length; day++) residuals[day] = num[day]! - mean * den[day]!
+  const residuals = new Float64Array(excess.length)
+  for (let day = 0; day < excess.length; day++) residuals[day] = excess[day]! - mean * events[day]!
   return { mean, n, error: Math.sqrt(windowVariance(residuals, days)) / n }
 }
 
 /**
- * The result of `ratioError` for each of several pairs of series whose events fall on the same few days.
+ * The result of `ratioError` for each of several pairs of series (excess, events), whose events fall on the same few
+ * days.
  * @param eventDays the days, ascending
- * @param nums one value a day and pair, day after day
- * @param dens number of events a day, of every pair
+ * @param excesses by event day, the excess of each pair; changed by this call
+ * @param events by event day, the number of events of every pair
  * @param missing indices into `nums`, once for each missing event of a pair
  * @param days as in `ratioError`
  */
 export function ratioErrors(
   eventDays: Int32Array,
-  nums: Float64Array,
-  dens: Float64Array,
+  excesses: Float64Array,
+  events: Float64Array,
   missing: readonly number[],
   days: number,
 ): RatioError[] {
-  const pairs = eventDays.length === 0 ? 0 : nums.length / eventDays.length
+  const pairs = eventDays.length === 0 ? 0 : excesses.length / eventDays.length
   const totals = new Float64Array(pairs)
-  for (let from = 0; from < nums.length; from += pairs)
-    for (let pair = 0; pair < pairs; pair++) totals[pair]! += nums[from + pair]!
-  const counts = new Float64Array(pairs).fill(sum(dens))
+  for (let from = 0; from < excesses.length; from += pairs)
+    for (let pair = 0; pair < pairs; pair++) totals[pair]! += excesses[from + pair]!
+  const counts = new Float64Array(pairs).fill(sum(events))
   for (const index of missing) counts[index % pairs]! -= 1
   const means = totals.map((total, pair) => total / counts[pair]!)
   // A missing event counts as one at the mean.
-  for (const index of missing) nums[index]! += means[index % pairs]!
+  for (const index of missing) excesses[index]! += means[index % pairs]!
   const windowSums = new Float64Array(pairs)
   const variance = new Float64Array(pairs)
   let day = 0
-  // A day is inside a window from its own day on, for `days` days. Between an entry and the next entry or exit the sum of
-  // the values inside stays the same.
+  // As `windowVariance`, over all windows of `days` days: an event day enters the window on its own day, and leaves it
+  // `days` later. Between two such changes the sum in the window stays the same, for `length` days.
   for (let enters = 0, leaves = 0; leaves < eventDays.length; ) {
     const isEntry = enters < eventDays.length && eventDays[enters]! <= eventDays[leaves]! + days
     const nextChange = isEntry ? eventDays[enters]! : eventDays[leaves]! + days
     const dayIndex = isEntry ? enters++ : leaves++
     const from = dayIndex * pairs
-    const n = dens[dayIndex]!
+    const n = events[dayIndex]!
     const sign = isEntry ? 1 : -1
     const length = nextChange - day
     for (let pair = 0; pair < pairs; pair++) {
       const before = windowSums[pair]!
       variance[pair]! += length * before * before
-      windowSums[pair] = before + sign * (nums[from + pair]! - n * means[pair]!)
+      windowSums[pair] = before + sign * (excesses[from + pair]! - n * means[pair]!)
     }
     day = nextChange
   }

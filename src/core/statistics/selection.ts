@@ -45,9 +45,9 @@ export function superiorAbility(
   if (candidates.length === 0) return null
   const best = candidates.reduce((a, b) => (studentisedMean(b) > studentisedMean(a) ? b : a))
   const greatestSum = candidates.reduce((greatest, { sum }) => Math.max(greatest, sum), Number.NEGATIVE_INFINITY)
-  const ability = Math.max(0, studentisedMean(best))
+  const hansenStatistic = Math.max(0, studentisedMean(best))
   // In the order of greatestInResamples.
-  const statistics = [greatestSum, ability, ability, ability]
+  const statistics = [greatestSum, hansenStatistic, hansenStatistic, hansenStatistic]
   return (reps, random) => {
     const exceeding = [0, 0, 0, 0]
     const timesDrawn = new Float64Array(n * RESAMPLES_PER_PASS)
@@ -99,7 +99,7 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
   // Hansen's bound of the studentised mean.
   const clearlyPoor = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
   const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
-  // `lower` and `consistent` are subtracted from resampled sums. With 0, a poor candidate keeps its poor mean there.
+  // A resampled sum less its centre is compared with the best candidate. With centre 0, a poor candidate stays poor.
   const candidates = signs.map(sign => {
     const sum = sign * total
     return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < clearlyPoor ? 0 : sum }

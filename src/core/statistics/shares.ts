@@ -37,7 +37,11 @@ export class CalendarShare {
     this.#held += holds
   }
 
-  /** The share and its interval. @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all) */
+  /**
+   * The share and its interval.
+   * @param window length of the events' windows in days
+   * @param isCounted by day of the calendar: 1 for each day that counts, with or without an event (default: all)
+   */
   interval(window: number, isCounted?: Uint8Array): ShareInterval {
     const excess = isCounted === undefined ? this.#excess : valuesOn(isCounted, this.#excess)
     const events = isCounted === undefined ? this.#events : valuesOn(isCounted, this.#events)

@@ -188,21 +188,21 @@ interface DrawdownSpell {
 export function drawdowns(equity: Float64Array): Drawdowns {
   const series = new Float64Array(equity.length)
   const spells: DrawdownSpell[] = []
-  let high = 0
+  let highBar = 0
   let current: DrawdownSpell | null = null
   let squares = 0
   for (let bar = 0; bar < equity.length; bar++) {
-    if (equity[bar]! >= equity[high]!) {
-      high = bar
+    if (equity[bar]! >= equity[highBar]!) {
+      highBar = bar
       if (current !== null) current.to = bar
       current = null
       continue
     }
-    const depth = equity[bar]! / equity[high]! - 1
+    const depth = equity[bar]! / equity[highBar]! - 1
     series[bar] = depth
     squares += depth * depth
     if (current === null) {
-      current = { from: high, low: bar, to: null, depth }
+      current = { from: highBar, low: bar, to: null, depth }
       spells.push(current)
     } else if (depth < current.depth) {
       current.low = bar
