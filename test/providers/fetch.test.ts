@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openBands } from '../../src/app/client.js'
 import { type FetchOptions, fetchBars, updateBars } from '../../src/app/open/fetching.js'
 import { BUILT_IN_PROVIDERS } from '../../src/app/providers/provider.js'
+import { parseDay } from '../../src/core/model/day.js'
 import { scratch } from '../cli/support/run.js'
 import { firstInQuick, notInQuick } from '../support/full.js'
 import {
@@ -12,6 +13,7 @@ import {
   type History,
   KEYS,
   MARKET,
+  STOCKS,
   scaled,
   type VendorBar,
   walk,
@@ -399,7 +401,7 @@ describe('an update', () => {
     return found
   }
 
-  it('asks Massive for whole days where that takes fewer calls', async () => {
+  it('asks Massive ticker by ticker where days take more calls', async () => {
     let today = '2030-06-14'
     const history: History = symbol =>
       MARKET.includes(symbol) ? walk(symbol, { first: '2029-01-02', last: today }) : null
@@ -414,6 +416,35 @@ describe('an update', () => {
     expect(found.map(({ added }) => added)).toEqual([1, 1, 1, 1, 1])
     expect(here.vendor.calls.length - calls).toBe(5)
     for (const ticker of MARKET) expectBars(await storedBars(here, ticker), history(ticker)!)
+  })
+
+  it('asks Massive for whole days where tickers take more calls, and keeps the range of each ticker', async () => {
+    let today = '2030-06-14'
+    const history: History = symbol =>
+      STOCKS.includes(symbol) ? walk(symbol, { first: '2029-01-02', last: today }) : null
+    const here = await setting('massive', { history, now: day('2030-06-15') })
+    const [first = '', ...others] = STOCKS
+    await fetchBars([first], here.options)
+    await fetchBars(others, { ...here.options, after: parseDay('2029-12-31')! })
+    today = '2030-06-17'
+    const { from: _, ...known } = here.options
+    const lent = { ...known.lent, now: () => day('2030-06-18') }
+    const calls = here.vendor.calls.length
+    const found = await updateBars(STOCKS, { ...known, lent })
+    // Ten working days, of the twelve stocks.
+    expect(here.vendor.calls.length - calls).toBe(10)
+    expect(found.map(({ ticker, added }) => [ticker, added]).sort()).toEqual(STOCKS.map(ticker => [ticker, 1]).sort())
+    const bands = await openBands({ db: known.db! })
+    onTestFinished(() => bands.close())
+    const sources = new Map((await bands.tickers()).map(({ ticker, source }) => [ticker, source]))
+    expect(sources.get(first)).toBe('fetched from massive')
+    for (const ticker of others) expect(sources.get(ticker), ticker).toBe('fetched from massive after 2029-12-31')
+    expectBars(await storedBars(here, first), history(first)!)
+    for (const ticker of others)
+      expectBars(
+        await storedBars(here, ticker),
+        history(ticker)!.filter(({ date }) => date > '2029-12-31'),
+      )
   })
 
   it('is refused for a ticker that was not fetched', async () => {

@@ -170,7 +170,7 @@ export const VENDORS: Readonly<Record<string, (asked: Asked, history: History) =
         count: results.length,
       })
     if (day !== undefined) {
-      const all = MARKET.flatMap(symbol => {
+      const all = STOCKS.flatMap(symbol => {
         const bar = history(symbol)?.find(({ date }) => date === day)
         return bar === undefined ? [] : [{ T: symbol, ...row(bar) }]
       })
@@ -271,6 +271,9 @@ function companyFacts(cik: number, until = '2025-12-31'): object {
 
 /** All stocks of the simulated market. */
 export const MARKET = ['AAPL', 'MSFT', 'BRK.B', 'GE', 'F']
+
+/** The stocks in an answer for a whole day, as far as they have a history. */
+export const STOCKS = [...MARKET, 'T', 'KO', 'PG', 'IBM', 'MMM', 'DIS', 'CAT']
 
 function twice(key: string, value: string | number): string | number {
   return key === 'date' || key === 'volume' ? value : 2 * Number(value)

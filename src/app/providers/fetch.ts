@@ -132,17 +132,18 @@ export class Fetching {
       step({ done, of: this.#request.tickers.length, ticker, calls: this.#vendor.calls })
     for (const ticker of this.#upToDate) yield { ...emptyResult(ticker, name), outcome: 'current' }
     done = this.#upToDate.length
-    if (this.#isByDay) {
-      const { group, answer } = await this.#marketAnswer(progress)
-      yield* this.#storeAll(group, answer, progress)
-      return
+    const results = this.#isByDay ? this.#fetchByDay(progress) : this.#fetchByTicker(progress)
+    for await (const fetched of results) {
+      yield fetched
+      done++
     }
+  }
+
+  /** Fetches and stores one group after the other. */
+  async *#fetchByTicker(progress: (ticker: string) => void): AsyncGenerator<FetchedTicker> {
     for (const group of this.#groups) {
       progress(group.tickers[0]!)
-      for await (const fetched of this.#fetchGroup(group, progress)) {
-        yield fetched
-        done++
-      }
+      yield* this.#fetchGroup(group, progress)
     }
   }
 
@@ -222,8 +223,8 @@ export class Fetching {
     return Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i).filter(day => !isWeekend(day))
   }
 
-  /** The answers for all tickers of an update, asked day by day, and these tickers as one group. */
-  async #marketAnswer(progress: (ticker: string) => void): Promise<{ group: TickerGroup; answer: VendorAnswer }> {
+  /** Fetches the days of an update, each with all tickers, and then stores the tickers of each source. */
+  async *#fetchByDay(progress: (ticker: string) => void): AsyncGenerator<FetchedTicker> {
     const tickers = this.#groups.flatMap(group => group.tickers)
     const answer = emptyAnswer()
     for (const day of this.#days) {
@@ -231,8 +232,11 @@ export class Fetching {
       for await (const body of this.#vendor.marketBodies(formatDay(day)))
         await addBody(answer, this.#vendor, tickers, body)
     }
-    const bars = joinPages(answer.bars, this.#vendor.lastFinal)
-    return { group: { ...this.#groups[0]!, tickers }, answer: { ...answer, bars } }
+    const joined = { ...answer, bars: joinPages(answer.bars, this.#vendor.lastFinal) }
+    for (const groups of Map.groupBy(this.#groups, ({ source }) => source).values()) {
+      const tickersOfSource = groups.flatMap(group => group.tickers)
+      yield* this.#storeAll({ ...groups[0]!, tickers: tickersOfSource }, joined, progress)
+    }
   }
 
   /**
