@@ -48,8 +48,9 @@ import { clearTables, insertRows, readTables } from './copy-tables.js'
 import { accountsSchema, WATCH_LIST_TOO_LONG } from './schema.js'
 import { prepareSchema } from './steps.js'
 
-/** How long a batch of charges with an unknown result is sent again, and the longest pause in between. */
+/** How long a batch of charges with an unknown result is sent again; the longest first pause, doubled up to a limit. */
 const MAX_RESEND_MS = 5_000
+const FIRST_PAUSE_MS = 10
 const MAX_PAUSE_MS = 200
 /** How long to wait for the result of one batch; the database itself waits less long for an account. */
 const CHARGE_TIMEOUT_MS = 12_000
@@ -196,7 +197,8 @@ export class PostgresAccounts implements Accounts {
     if (performance.now() - this.#clock.readAt > CLOCK_MAX_AGE_MS) await this.#readClock().catch(() => {})
     // After a failure there is one attempt only: the database is probably still away.
     const deadline = performance.now() + (this.#hasFailed ? 0 : MAX_RESEND_MS)
-    for (let wasSent = false, maxPause = 10; ; wasSent = true, maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
+    for (let attempt = 1; ; attempt++) {
+      const wasSent = attempt > 1
       try {
         const names = await this.#accountNames(charges.map(({ account }) => account))
         const results = await chargeBatch(this.#db, charges, names, { wasSent, timeoutMs: CHARGE_TIMEOUT_MS })
@@ -213,7 +215,7 @@ export class PostgresAccounts implements Accounts {
           throw wasSent && !isBusy ? new Busy(error.message, { cause: error }) : error
         }
       }
-      await sleep(Math.random() * maxPause)
+      await sleep(Math.random() * Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS))
     }
   }
 

@@ -133,17 +133,17 @@ const DEFAULT_SOCKET_FOLDERS = ['/tmp', '/run/postgresql', '/var/run/postgresql'
  * The password in the first line of a password file that matches; empty if none does, or there is no file. It reads a
  * line as PostgreSQL's own programs do; the package pgpass skips lines with an empty field. Throws ConfigError if other
  * users can read the file.
- * @param wanted the names of host, port, database and user
+ * @param accepted the fields that match: all names of the host, then of the port, the database and the user
  */
-function findPassword(file: string, wanted: readonly (readonly string[])[]): string {
+function findPassword(file: string, accepted: readonly (readonly string[])[]): string {
   if (!existsSync(file)) return ''
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
   for (const line of readText(file).split(/\r?\n/)) {
     const [, ...fields] = PASSWORD_LINE.exec(line) ?? []
-    const password = fields[wanted.length]
+    const password = fields[accepted.length]
     if (password === undefined || line.startsWith('#')) continue
-    if (wanted.every((names, i) => fields[i] === '*' || names.includes(unescapeField(fields[i]!))))
+    if (accepted.every((names, i) => fields[i] === '*' || names.includes(unescapeField(fields[i]!))))
       return unescapeField(password)
   }
   return ''
@@ -165,7 +165,7 @@ function integerOf(settings: Settings, name: Setting, range: { fallback: number;
   throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from ${min} to ${max}`)
 }
 
-const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
 /**
  * The TLS settings of a connection; false: unencrypted, which is the default for this machine only. PostgreSQL's mode
@@ -174,9 +174,9 @@ const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 function tlsSettings(settings: Settings, host: string): ClientConfig['ssl'] {
   const isLocal = /^(\/|localhost$|127\.|::1$)/.test(host)
   const { sslmode = isLocal ? 'disable' : 'require', sslrootcert, sslcert, sslkey } = settings
-  if (!MODES.includes(sslmode))
+  if (!TLS_MODES.includes(sslmode))
     throw new ConfigError(
-      `sslmode ${quoted(sslmode)} is not one of ${MODES.join(', ')}.${didYouMean(suggest(sslmode, MODES))}`,
+      `sslmode ${quoted(sslmode)} is not one of ${TLS_MODES.join(', ')}.${didYouMean(suggest(sslmode, TLS_MODES))}`,
     )
   if (sslmode === 'disable' || host.startsWith('/')) return false
   if ((sslcert === undefined) !== (sslkey === undefined))

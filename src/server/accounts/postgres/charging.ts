@@ -40,8 +40,8 @@ interface Run {
 }
 
 /**
- * Splits charges into runs, in their order. A charge joins the latest run of its account, if that has the same hour and
- * limits and not its request name.
+ * Splits charges into runs: charges of one account and hour, under the same limits, with no request name twice. In their
+ * order, each charge joins the latest run of its account, or begins a new one if it does not fit.
  * @param names the stored name of the account of each charge
  */
 function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Run[] {
@@ -55,8 +55,12 @@ function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Ru
     const { limits } = charge
     const requestName = charge.idempotency?.toString('latin1')
     let run = latestRuns.get(account)
-    const hasSameTerms = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
-    if (run === undefined || !hasSameTerms || (requestName !== undefined && run.requestNames.has(requestName))) {
+    const hasSameHourAndLimits = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
+    if (
+      run === undefined ||
+      !hasSameHourAndLimits ||
+      (requestName !== undefined && run.requestNames.has(requestName))
+    ) {
       run = { account, hour, limits, charges: [], requestNames: new Set() }
       runs.push(run)
       latestRuns.set(account, run)
@@ -110,6 +114,7 @@ function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
 /** The arguments of the charging function in the order of its parameters. A run and its lines are numbered from 1. */
 function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSent: boolean): unknown[] {
   const runCounts = new Map<string, number>()
+  /** The minute of the last charge of each key, in milliseconds since 1970. */
   const lastUses = new Map<string, { account: string; key: string; minute: number }>()
   for (const run of runs) {
     const { account } = run
@@ -120,11 +125,10 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSe
     }
   }
   const keyUses = [...lastUses.values()]
-  const namedCharges = runs.flatMap(({ charges }, i) =>
-    charges
-      .map(([, charge], j) => ({ run: i + 1, line: j + 1, charge }))
-      .filter(({ charge }) => charge.idempotency !== null),
-  )
+  const namedCharges: { run: number; line: number; charge: Charge }[] = []
+  for (const [runIndex, run] of runs.entries())
+    for (const [lineIndex, [, charge]] of run.charges.entries())
+      if (charge.idempotency !== null) namedCharges.push({ run: runIndex + 1, line: lineIndex + 1, charge })
   return [
     batchId(charges[0]!.requestId), // batch
     wasSent, // again

@@ -255,14 +255,18 @@ export function errorCode(error: unknown): string {
   return cause instanceof Error ? errorCode(cause) : ''
 }
 
-/** Whether another transaction interfered, so that a retry may succeed. */
+/** Whether another transaction interfered (a serialization failure or a deadlock), so that a retry may succeed. */
 function isConflict(error: unknown): boolean {
   return ['40001', '40P01'].includes(errorCode(error))
 }
 
-/** Whether an error code shows that the database answered, and the connection can still be used for writing. */
+/**
+ * Whether an error code shows that the database answered, and the connection can still be used for writing. Codes of
+ * Node.js begin with E. The other exceptions are a lost connection, a stopping server, a standby and an idle transaction.
+ */
 function leavesConnectionUsable(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006|25P03)/.test(code) && !code.startsWith('E')
+  const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
+  return isSqlState && !/^(08|57P|25006|25P03)/.test(code)
 }
 
 /** An error of the driver or the database as one of bands, with a message that contains no secret. */

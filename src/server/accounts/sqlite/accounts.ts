@@ -484,17 +484,17 @@ function selectedColumnSql(table: AccountTable, column: string): string {
   return table === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
 }
 
-/** Inserts rows of a copy, which identifies accounts by folded names. */
+/** Inserts rows of a copy. Their column `account` is a folded name; the tables have it as `folded`, or the account's id. */
 function insertRows(db: Session, table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
   const columns: string[] = [...ACCOUNT_TABLES[table]]
-  const values = columns.map(() => '?')
-  if (table === 'accounts') columns[columns.indexOf('account')] = 'folded'
-  else if (columns.includes('account'))
-    values[columns.indexOf('account')] = '(SELECT id FROM accounts WHERE folded = ?)'
+  const valuesSql = columns.map(() => '?')
+  const accountIndex = columns.indexOf('account')
+  if (table === 'accounts') columns[accountIndex] = 'folded'
+  else if (accountIndex !== -1) valuesSql[accountIndex] = '(SELECT id FROM accounts WHERE folded = ?)'
   if (HASHED_TABLES.some(hashed => hashed === table)) {
     columns.push('row_hash')
-    values.push(JUST_WRITTEN) // until hashWrittenRows ends the transaction
+    valuesSql.push(JUST_WRITTEN) // until hashWrittenRows replaces it by the hash
   }
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values.join(', ')})`
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${valuesSql.join(', ')})`
   for (const row of rows) db.run(sql, ...row)
 }

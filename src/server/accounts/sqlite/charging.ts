@@ -178,8 +178,9 @@ function deleteExpiredRequestNames(db: Session, charges: readonly Charge[]): voi
 const DELETE_16_EXPIRED_NAMES = 'DELETE FROM named WHERE id IN (SELECT id FROM named ORDER BY id LIMIT 16) AND at <= ?'
 
 /**
- * Replaces the 500 oldest ledger rows by sums of days, as far as they are old enough; so few that no charge waits long.
- * If there are none, it deletes sums of days beyond the retention. Must run inside a transaction that has the write lock.
+ * Replaces ledger rows that are old enough by one sum per account and day: at most 500 rows, so that no charge waits
+ * long. If no row is old enough, it deletes the sums of days beyond the retention, and the work is over. Must run inside
+ * a transaction that has the write lock.
  * @param now milliseconds since 1970
  */
 export function rollUpOldestRows(db: Session, now: number): RollUpResult {
@@ -224,6 +225,7 @@ const DELETE_HOUR_COUNTERS = "DELETE FROM counters WHERE account = ? AND period 
 /** Sums the ledger, and compares it with the counters. Millions of rows take seconds. @param account null: all */
 export function reconcileLedger(db: Session, account: number | null): Reconciliation {
   return db.readAtOneMoment(() => {
+    // Each `?` of the two queries is the account.
     const totals = db.get<Omit<Reconciliation, 'discrepancies'>>(LEDGER_TOTALS, ...Array(4).fill(account))!
     const comparisons = db.all<CounterComparison>(DISCREPANCIES, ...Array(8).fill(account))
     return { ...totals, discrepancies: comparisons.flatMap(discrepanciesIn) }

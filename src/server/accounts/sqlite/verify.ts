@@ -22,13 +22,16 @@ export function verifyAccounts(file: string): VerifiedFile {
   })
 }
 
-/** Messages about damaged accounts and keys. A row with a wrong hash is reported only if no other message names it. */
+/**
+ * Messages about damaged accounts and keys. A row that no longer has the hash it was written with is reported only if no
+ * other message names it.
+ */
 function accountAndKeyDamages(db: Session): string[] {
   const accounts = db.all<StoredAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
-  const wronglyFiled = accounts.filter(({ name, folded }) => foldName(name) !== folded)
+  const wronglyFolded = accounts.filter(({ name, folded }) => foldName(name) !== folded)
   const withBadTime = accounts.filter(({ created }) => !isStorableTime(created))
   const withoutTier = accounts.filter(({ tier }) => !TIER_NAMES.includes(tier))
-  const reportedNames = new Set([...wronglyFiled, ...withBadTime, ...withoutTier].map(({ name }) => name))
+  const reportedNames = new Set([...wronglyFolded, ...withBadTime, ...withoutTier].map(({ name }) => name))
   const changedAccounts = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !reportedNames.has(name))
 
   const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
@@ -36,14 +39,14 @@ function accountAndKeyDamages(db: Session): string[] {
   const reportedKeys = new Set(malformed.map(({ identity }) => identity))
   const changedKeys = damagedRows<KeyRow>(db, 'keys').filter(({ identity }) => !reportedKeys.has(identity))
   const times = db.all<Record<string, number | null>>('SELECT created, expires, last_used, revoked FROM keys')
-  const haveGoodTimes = times.flatMap(row => Object.values(row)).every(at => at === null || isStorableTime(at))
+  const areKeyTimesPossible = times.flatMap(row => Object.values(row)).every(at => at === null || isStorableTime(at))
   return [
     ...changedAccounts.map(({ name }) => `the account ${name} is not what was written`),
     ...changedKeys.map(({ identity }) => `the key ${identity} is not what was written`),
     ...malformed.map(({ identity }) => `the key ${identity} is not formed like one`),
-    ...wronglyFiled.map(({ name }) => `the account ${name} is filed wrongly`),
+    ...wronglyFolded.map(({ name }) => `the account ${name} is filed wrongly`),
     ...withBadTime.map(({ name }) => `the account ${name} has a time that is none`),
-    ...(haveGoodTimes ? [] : ['a key has a time that is none']),
+    ...(areKeyTimesPossible ? [] : ['a key has a time that is none']),
     ...withoutTier.map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
   ]
 }
