@@ -36,6 +36,7 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2>${title}</h
   }
 }
 
+/** The sections of the page in their order; the id is the target of the links to a section. */
 function pageSections(document: OpenApiDocument): [id: string, title: string, body: TemplateValue][] {
   const { components, paths, 'x-tiers': tiers, 'x-fields': fields } = document
   const tierRows = tiers.map(({ tier, range, aftermath, context, credits }) => {

@@ -59,7 +59,7 @@ export function lengthOf({ body, encodedBodies }: OutgoingAnswer): number {
   return encodedBodies?.length ?? Buffer.byteLength(body)
 }
 
-/** An answer in the form to send: a long one compressed, if `accepted`, the caller's `Accept-Encoding`, allows it. */
+/** The answer to send: a long one is compressed if the caller accepts that. @param accepted its `Accept-Encoding` */
 export function encodeAnswer(
   answer: OutgoingAnswer,
   accepted: string | undefined,

@@ -190,6 +190,7 @@ export class Metrics {
     this.#collectors.push(() => {
       const { total, idle, waiting, waitedSeconds } = pool()!
       for (const [state, count] of Object.entries({ used: total - idle, idle, waiting })) gauge.set({ state }, count)
+      // A counter of Prometheus cannot be set, only increased.
       waitSeconds.reset()
       waitSeconds.inc(waitedSeconds)
     })

@@ -94,11 +94,12 @@ function textHeader(description: string, example: string): HeaderObject {
   return { description, schema: TEXT, example }
 }
 
-/** The headers about credits. Their examples are those of an answer, whose names and values take turns. */
+/** The headers about credits, by name. The examples are the values that an answer would have. */
 function creditHeaderObjects(): Record<string, HeaderObject> {
-  const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_TIME)
+  // Names and values in turn.
+  const exampleHeaders = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, EXAMPLE_TIME)
   const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {
-    const example = examples[examples.indexOf(name) + 1]!
+    const example = exampleHeaders[exampleHeaders.indexOf(name) + 1]!
     const isTime = name.endsWith('Reset')
     return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
   })

@@ -68,7 +68,7 @@ const VALUE_NOTES: Readonly<Record<string, string>> = {
   Sector: 'Neither blank nor with control characters.',
 }
 
-/** The schemas of all parameters in some tables, by the name of their kind. */
+/** The schemas of the kinds of value that the parameters of some tables take, by name: Ticker, Date, Band and so on. */
 export function parameterSchemas(tables: readonly Readonly<Record<string, Parameter>>[]): Record<string, Schema> {
   const schemas: Record<string, Schema> = {}
   for (const { kind } of tables.flatMap(table => Object.values<Parameter>(table))) {

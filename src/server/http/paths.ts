@@ -25,7 +25,10 @@ export const QUESTION_READERS: ReadonlyMap<string, ReadQuestion> = new Map([
 /** The last part of a path that ends with a ticker. */
 const TICKER_PLACEHOLDER = '{ticker}'
 
-/** The path with `{ticker}` for the ticker in it, and that ticker; empty if there is none. Both are percent-decoded. */
+/**
+ * `/v1/summary/AAPL` → the template `/v1/summary/{ticker}` and the ticker `AAPL`, both percent-decoded. For any other path
+ * the template is the path itself, and the ticker is empty.
+ */
 export function pathTemplate(path: string): { template: string; pathTicker: string } {
   if (QUESTION_READERS.has(path) && !path.endsWith(TICKER_PLACEHOLDER)) return { template: path, pathTicker: '' }
   const lastPartStart = path.lastIndexOf('/') + 1
@@ -54,7 +57,7 @@ function barsCost(rows: number): number {
 export function readBars(search: string, ticker: string): Question {
   const query = parseBars(withPathTicker(ticker, parametersOf(search), BARS))
   return {
-    credits: barsCost(0),
+    credits: barsCost(0), // the least; an answer has its own price
     // No stamp, which is a hash of events: a bar may change without these.
     ...keyAndDefaults(questionKey(BARS_PATH, query)),
     async answer(service, tier) {

@@ -100,7 +100,7 @@ export interface Question {
 /** Parses the query of a path. Throws InvalidParameter. @param pathTicker the ticker in the path, as sent */
 export type ReadQuestion = (search: string, pathTicker: string) => Question
 
-/** A question's key with defaults: it is light, its answer is not cut out of another, and any change of data ends it. */
+/** A question's key with defaults: light, with an answer of its own, which any change of the data makes outdated. */
 export function keyAndDefaults(key: string): Pick<Question, 'key' | 'fullKey' | 'stamp' | 'isHeavy' | 'cutOut'> {
   return { key, fullKey: key, stamp: async () => null, isHeavy: false, cutOut: body => body }
 }
@@ -117,7 +117,7 @@ export function eventsQuestion(path: string, query: EventsQuery): Question {
   return {
     credits: eventsCost(query),
     ...keyAndDefaults(questionKey(path, query)),
-    stamp: service => service.stamp(series), // only changes of these series end the answer
+    stamp: service => service.stamp(series), // only changes of these series make the answer outdated
     async answer(service, tier) {
       const bands = service.bands(tier)
       const page = await bands.events(query)

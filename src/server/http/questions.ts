@@ -221,8 +221,8 @@ export class Questions {
     const at = this.#settings.now()
     const limits = this.#settings.credits[tier]
     const requestId = exchange.id
-    const cost = { account, key, requestId, idempotency, question, answer: digest, endpoint, credits, limits, at }
-    const { outcome, usedCredits } = await this.meter.charge(cost)
+    const charge = { account, key, requestId, idempotency, question, answer: digest, endpoint, credits, limits, at }
+    const { outcome, usedCredits } = await this.meter.charge(charge)
     exchange.credits = this.#callers.setUsedCredits(account, usedCredits, at)
     if (outcome === 'conflict') throw nameTakenError()
     if (outcome === 'limited') throw this.#countRateLimited(exchange, tier, credits, { used: usedCredits, at })

@@ -400,6 +400,7 @@ export function requestId(): string {
   const now = Date.now()
   if (now !== lastIdTime) {
     lastIdTime = now
+    // The first 48 bits are the time, the next four the version; the rest is random.
     const digits = now.toString(16).padStart(12, '0')
     idPrefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
   }

@@ -360,6 +360,7 @@ function refuseConnection(code: string, socket: Socket, settings: Settings, log:
   const { status, headers, body } = errorAnswer(malformed, { id, errors: settings.errors, now: settings.now() })
   const connectionHeaders = ['Connection', 'close', 'Content-Length', Buffer.byteLength(body)]
   const allHeaders = [...headers, ...commonHeaders(settings), REQUEST_ID, id, ...connectionHeaders]
+  // Names and values in turn.
   const head = allHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`))
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()

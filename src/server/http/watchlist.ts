@@ -113,7 +113,7 @@ async function currentStates(
   timeframe: Timeframe,
 ): Promise<FieldState[]> {
   const { now } = await import('../../research/tally/now.js')
-  // The tier decides the fields, so any ticker will do.
+  // No field is named: the tier decides, so any ticker will do.
   const { fields, omitted } = await fieldsFor(bands, undefined, { ticker: tickers[0], timeframe })
   const skip = await bands.missing?.()
   const { states } = await now(bands, { tickers, fields, omitted, timeframe, skip })
