@@ -95,12 +95,16 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
 function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
   const incomplete = fieldHistories.filter(({ withoutBar }) => sum(withoutBar) > 0)
   if (incomplete.length === 0) return []
-  const counts = WITHOUT_BAR.map((_, i) => sum(incomplete.map(({ withoutBar }) => withoutBar[i]!)))
-  const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
+  const places: string[] = []
+  for (const [i, place] of WITHOUT_BAR.entries()) {
+    const count = sum(incomplete.map(({ withoutBar }) => withoutBar[i]!))
+    if (count > 0) places.push(`${count} ${place}`)
+  }
+  const leftOut = sum(incomplete.map(({ withoutBar }) => sum(withoutBar)))
   const tickers = firstNames([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
   const total = sum(fieldHistories.map(({ events }) => events))
   return [
-    `${sum(counts)} of ${total} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+    `${leftOut} of ${total} events are left out, because there is no bar here on their date (${places.join(', ')}): ${tickers}.`,
   ]
 }
 
@@ -118,28 +122,28 @@ const NO_STABILITY_NOTE = 'This key does not give stability and flips of events.
 /**
  * Puts the events of a history on the bars of their dates. An unknown start of its range is the first event, an unknown
  * end the last event.
- * @param days dates of the local bars, ascending
+ * @param barDays days of the local bars, ascending
  * @returns the band of each bar with the events, and the numbers of events without a bar, in the order of WITHOUT_BAR
  */
-function eventsOnDates(history: History, days: Int32Array): { states: States; withoutBar: readonly number[] } {
-  const { ticker, field, timeframe, bands, days: dates } = history
+function eventsOnDates(history: History, barDays: Int32Array): { states: States; withoutBar: readonly number[] } {
+  const { ticker, field, timeframe, bands, days: eventDays } = history
   const { after, upTo } = rangeOf(history)
   // The bars in the range are those from `from` to before `to`.
-  const from = countUpTo(days, after)
-  const to = Math.max(from, countUpTo(days, upTo))
-  const bars = dates.map(date => barIndexOn(days, date))
-  const inRange = [...bars.keys()].filter(i => bars[i]! >= from && bars[i]! < to)
-  const valuesInRange = (values: Uint8Array): Uint8Array => Uint8Array.from(inRange, i => values[i]!)
+  const from = countUpTo(barDays, after)
+  const to = Math.max(from, countUpTo(barDays, upTo))
+  const barOfEvent = eventDays.map(day => barIndexOn(barDays, day))
+  const eventsInRange = [...barOfEvent.keys()].filter(event => barOfEvent[event]! >= from && barOfEvent[event]! < to)
+  const valuesInRange = (values: Uint8Array): Uint8Array => Uint8Array.from(eventsInRange, event => values[event]!)
   const startBand = startBandOf(history)
   const states: States = {
     ticker,
     field,
     timeframe,
     bands,
-    codes: bandCodesOf(history, { days, from, to }, startBand),
+    codes: bandCodesOf(history, { barDays, from, to }, startBand),
     from,
     to,
-    bars: Int32Array.from(inRange, i => bars[i]!),
+    bars: Int32Array.from(eventsInRange, event => barOfEvent[event]!),
     entered: valuesInRange(history.entered),
     left: valuesInRange(history.left),
     stability: valuesInRange(history.stability),
@@ -149,7 +153,7 @@ function eventsOnDates(history: History, days: Int32Array): { states: States; wi
   // The band at the start counts as entered, and known, on the first day of the range.
   if (startBand !== null && history.after !== null)
     states.earlier = { band: startBand, since: after + 1, known: after + 1 }
-  return { states, withoutBar: countWithoutBar(days, bars, dates) }
+  return { states, withoutBar: countWithoutBar(barDays, barOfEvent, eventDays) }
 }
 
 /** The range of a history: its events lie after `after` and up to `upTo`. Without events and known days it is empty. */
@@ -171,37 +175,41 @@ function startBandOf({ left, present, bands }: History): number | null {
  * @param startBand the band at the start of the range; null: not known
  */
 function bandCodesOf(
-  { days: dates, entered, present, bands }: History,
-  { days, from, to }: { days: Int32Array; from: number; to: number },
+  { days: eventDays, entered, present, bands }: History,
+  { barDays, from, to }: { barDays: Int32Array; from: number; to: number },
   startBand: number | null,
 ): Uint8Array {
-  const codes = new Uint8Array(days.length).fill(UNDEFINED)
+  const codes = new Uint8Array(barDays.length).fill(UNDEFINED)
+  // The first bar in the range that is on a day or after it.
+  const firstBarFrom = (day: Day): number => Math.max(from, countBelow(barDays, day))
   if (startBand !== null) codes.fill(startBand, from, to)
   // Without an event in range, the only change is the initial band that began within it.
-  if (dates.length === 0 && present !== null && present.since !== null)
-    codes.fill(bands.indexOf(present.band), Math.max(from, countBelow(days, parseDay(present.since)!)), to)
-  const starts = dates.map(date => Math.max(from, countBelow(days, date)))
+  if (eventDays.length === 0 && present !== null && present.since !== null)
+    codes.fill(bands.indexOf(present.band), firstBarFrom(parseDay(present.since)!), to)
+  const starts = eventDays.map(firstBarFrom)
   for (const [i, band] of entered.entries()) codes.fill(band, starts[i]!, Math.min(to, starts[i + 1] ?? to))
   return codes
 }
 
-/** The index of the bar on a date; -1 if there is none. */
-function barIndexOn(days: Int32Array, date: Day): number {
-  const index = countBelow(days, date)
-  return days[index] === date ? index : -1
+/** The index of the bar on a day; -1 if there is none. */
+function barIndexOn(barDays: Int32Array, day: Day): number {
+  const index = countBelow(barDays, day)
+  return barDays[index] === day ? index : -1
 }
 
-/** How many events have no bar, in the order of WITHOUT_BAR. @param bars index of the bar of each event; -1 for none */
-function countWithoutBar(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
+/** How many events have no bar: before the first bar, after the last, between two. @param barOfEvent index; -1 for none */
+function countWithoutBar(barDays: Int32Array, barOfEvent: Int32Array, eventDays: Int32Array): number[] {
   // Without any bar, all events count as before the first one.
-  const first = days[0] ?? Number.POSITIVE_INFINITY
-  const last = days.at(-1) ?? Number.POSITIVE_INFINITY
-  const counts = WITHOUT_BAR.map(() => 0)
-  for (const [i, date] of dates.entries()) {
-    if (bars[i]! >= 0) continue
-    if (date < first) counts[0]!++
-    else if (date > last) counts[1]!++
-    else counts[2]!++
+  const firstBar = barDays[0] ?? Number.POSITIVE_INFINITY
+  const lastBar = barDays.at(-1) ?? Number.POSITIVE_INFINITY
+  let before = 0
+  let after = 0
+  let between = 0
+  for (const [event, day] of eventDays.entries()) {
+    if (barOfEvent[event]! >= 0) continue
+    if (day < firstBar) before++
+    else if (day > lastBar) after++
+    else between++
   }
-  return counts
+  return [before, after, between]
 }
