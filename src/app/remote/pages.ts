@@ -88,6 +88,7 @@ function continuesPages(
   const newest = above[0]
   const oldest = above.at(-1)
   if (newest === undefined || oldest === undefined) return true
+  // Without as-of days, the days on which they were pulled are compared.
   const isSameDay = as_of === null ? pulled_at.slice(0, 10) === newest.pulled_at.slice(0, 10) : as_of === newest.as_of
   const eventsLeft = oldest.body.total_occurrences - oldest.body.events.length
   return isSameDay && body.total_occurrences === eventsLeft && body.query_range === newest.body.query_range
@@ -122,24 +123,23 @@ function olderPagesToKeep(
     ? firstIndex(oldEvents, event => event.date >= oldestNewDate)
     : countBeforeRange(oldEvents, newPages)
   if (stayCount === oldEvents.length && hasGap(storedPages, newPages)) return startAgain('gap')
+  const repeatedEvents = oldEvents.slice(stayCount)
   const finalEvents = oldEvents.slice(stayCount, firstChangeable)
-  const isUnchanged =
-    finalEvents.every((event, i) => isSameEvent(event, newEvents[i], timeframe)) &&
-    oldEvents.slice(stayCount).every((event, i) => isSameEntry(event, newEvents[i])) &&
-    hasAllOlder(oldEvents.slice(0, stayCount), newPages)
-  return isUnchanged ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
+  const areSameEntries = repeatedEvents.every((event, i) => isSameEntry(event, newEvents[i]))
+  const areFinalSame = finalEvents.every((event, i) => isSameEvent(event, newEvents[i], timeframe))
+  const isPastSame = areSameEntries && areFinalSame && hasAllOlder(oldEvents.slice(0, stayCount), newPages)
+  return isPastSame ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
 }
 
-/** The oldest `count` events of some pages, in a list of one page without an ETag; an empty list for 0. */
+/** The oldest `count` events of some pages (newest first), in a list of one page without an ETag; an empty list for 0. */
 function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
-  const newest = events[0]
-  const oldest = pages.at(-1)
-  if (count === 0 || newest === undefined || oldest === undefined) return []
-  const before = formatDay(parseDay(newest.date)! + 1)
-  return [
-    { ...oldest, before, etag: null, gapAbove: false, body: { ...oldest.body, events, total_occurrences: count } },
-  ]
+  const newestEvent = events[0]
+  const oldestPage = pages.at(-1)
+  if (count === 0 || newestEvent === undefined || oldestPage === undefined) return []
+  const before = formatDay(parseDay(newestEvent.date)! + 1)
+  const body = { ...oldestPage.body, events, total_occurrences: count }
+  return [{ ...oldestPage, before, etag: null, gapAbove: false, body }]
 }
 
 /** Index of the first stored event that can still change and is in the range of the new pages. */
@@ -185,7 +185,7 @@ function isSameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
   return newer?.date === stored.date && newer.band === stored.band && newer.prev_band === stored.prev_band
 }
 
-/** Whether the stored events below the new pages are as many as the server counts there. */
+/** Whether the stored events older than the new pages are as many as the server counts there. */
 function hasAllOlder(older: readonly BandEvent[], newPages: JoinedPages): boolean {
   const olderCount = newPages.total_occurrences - newPages.events.length
   const start = dayBeforeRange(newPages)

@@ -242,8 +242,8 @@ class PullWork {
     item.startsAgain &&= !isLastPage
     // Pages of different days may lack events between them: the series is pulled again, MAX_GAPS times at most.
     if (isLastPage && !item.complete) item.gaps++
-    if (restartReason !== null)
-      item.note = RESTART_NOTES[restartReason]((series.coming[0] ?? series.kept[0])!.body.query_range)
+    const { query_range: range } = (series.coming[0] ?? series.kept[0])!.body
+    if (restartReason !== null) item.note = RESTART_NOTES[restartReason](range)
     // Before the last page has come, the old events still answer.
     if (isLastPage) addDifferences(item, joinPages(seriesBefore.kept)?.events ?? [], joinPages(series.kept)!.events)
   }

@@ -207,7 +207,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const tier = isCallerLower ? callerTier : pullTier
     const plan = planOf(tier)
     const range = tier === null ? query_range : plan.range
-    // The server's newest pulled day, so that answers stay the same.
+    // The server's newest pulled day, so that answers stay the same. Without one, 1970: then no event is too old.
     const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
     if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
     const isWholeRange = pullTier === null || pullTier === tier
@@ -304,10 +304,10 @@ function bandOn(context: SeriesView, series: SeriesView, { date }: BandEvent): s
   const day = parseDay(date)!
   if (day <= after || day > upTo) return null
   const finalDay = series.finalDays[series.days.indexOf(day)]!
-  const next = days.findIndex((eventDay, i) => eventDay > day || finalDays[i]! > finalDay)
-  if (next === 0) return events[0]!.prev_band
-  const last = next === -1 ? events.at(-1) : events[next - 1]
-  return last?.band ?? null
+  const nextIndex = days.findIndex((contextDay, i) => contextDay > day || finalDays[i]! > finalDay)
+  if (nextIndex === 0) return events[0]!.prev_band
+  const lastEntered = nextIndex === -1 ? events.at(-1) : events[nextIndex - 1]
+  return lastEntered?.band ?? null
 }
 
 /** The band in force at the end of the pages; null without an event. `since` is null if it began before the range. */

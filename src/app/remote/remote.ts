@@ -213,10 +213,10 @@ export class Remote implements Source {
         plain => this.#fullHistory(plain),
         plain => this.whyEmpty(plain),
       )
-    // A tally queries all bands together, and counts the wanted ones.
+    // A note is kept for the query that was sent: one for each band, or, by a tally, one for all bands.
     const { bands: _bands, ...allBands } = query
-    for (const queries of [queryForEachBand(query), [allBands]]) {
-      const notes = new Set(queries.flatMap(sentQuery => this.#notes.get(questionKey(sentQuery)) ?? []))
+    for (const sentQueries of [queryForEachBand(query), [allBands]]) {
+      const notes = new Set(sentQueries.flatMap(sentQuery => this.#notes.get(questionKey(sentQuery)) ?? []))
       if (notes.size > 0) return { code: 'server_note', text: [...notes].join(' ') }
     }
     return this.#range === null ? null : noEventsReason(this.#range)
@@ -345,8 +345,8 @@ export class Remote implements Source {
   /** The band in force: that of the field's newest event; null without an event. The bars since then are not known. */
   async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
-    const hasNewest = bands === undefined && before === undefined && context === undefined
-    const newestKnown = hasNewest ? events.at(-1) : undefined
+    const includesNewest = bands === undefined && before === undefined && context === undefined
+    const newestKnown = includesNewest ? events.at(-1) : undefined
     const newest = newestKnown ?? (await this.events({ ticker, field, timeframe, limit: MAX_PAGE_EVENTS })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
   }

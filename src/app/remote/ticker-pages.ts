@@ -68,7 +68,10 @@ export class TickerPages {
     } while (cursor !== null)
   }
 
-  /** Requests the page at a path, whose braces name parameters. Throws Upstream, with `what` it is not, for another schema. */
+  /**
+   * Requests the page at a path, whose braces name parameters. Throws Upstream for an answer of another schema.
+   * @param what names the page in that error
+   */
   async #ask<Page>(
     path: string,
     table: Table,

@@ -91,7 +91,7 @@ export async function historyWhen(
   readHistory: (query: HistoryQuery) => Promise<EventHistory>,
   historyOfField: (key: SeriesKey) => Promise<EventHistory> = readHistory,
 ): Promise<EventHistory> {
-  // Events cannot decide a condition with an effective lag, so the lag is dropped.
+  // parseDecidable refuses a condition whose events a lag would change, so the lag is dropped.
   const { when, lag: _lag, ...plain } = query
   const condition = parseDecidable(query, sourceName)
   const history = await readHistory(plain)
