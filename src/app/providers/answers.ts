@@ -36,6 +36,7 @@ export async function addBody(
   const { provider, host, today } = vendor
   const knownTicker = provider.symbols === 1 && tickers.length === 1 ? { ticker: tickers[0]! } : {}
   const input = { name: host, path: null, bytes: body.length }
+  // The reader of files gets the body as its standard input.
   const stdin = (async function* () {
     yield body
   })()
@@ -48,7 +49,7 @@ export async function addBody(
     answer.facts.push(...content.facts)
     return
   }
-  // Bars come under the symbol at the vendor, or under the ticker itself.
+  // Bars come under the symbol at the vendor, or under the ticker itself, which counts first.
   const tickerByName = new Map<string | null, string>()
   for (const ticker of tickers) tickerByName.set(await vendor.symbolOf(ticker), ticker)
   for (const ticker of tickers) tickerByName.set(ticker, ticker)
@@ -78,6 +79,7 @@ export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[
 function joinSeries(parts: readonly Series[]): Series {
   if (parts.length === 1) return parts[0]!
   const ordered = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
+  // Each part without its days from the start of the next part on.
   const cutParts = ordered.map((part, i) => {
     const nextStart = ordered[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
     return sliceBars(part, 0, part.days.findLastIndex(day => day < nextStart) + 1)

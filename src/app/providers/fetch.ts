@@ -191,7 +191,9 @@ export class Fetching {
     const source = sourceOf(provider.name, rangeStart)
     const first = firstDay(provider, rangeStart)
     if (entry === null || replace) return { from: first, source }
-    if (entry.source === source && lastFinal(provider, Date.parse(entry.importedAt)) >= until) return null
+    // At the import, the last day was final already.
+    const hasLastDay = lastFinal(provider, Date.parse(entry.importedAt)) >= until
+    if (entry.source === source && hasLastDay) return null
     return { from: this.#isUpdate ? Math.max(first, entry.last - OVERLAP_DAYS) : first, source }
   }
 
@@ -311,6 +313,7 @@ export class Fetching {
     const tickerFacts = facts.filter(fact => fact.ticker === ticker)
     if (tickerFacts.length === 0) return emptyResult(ticker, name)
     const source = { file: sourceOf(name, undefined), format }
+    // One for each kind of fact.
     const sheets = await this.#importer.putFacts(tickerFacts, source, { today: this.#vendor.today })
     const dates = sheets
       .flatMap(({ first, last }) => [first, last])
@@ -344,14 +347,15 @@ function groupTickers(
   pending: readonly { ticker: string; from: Day; source: string }[],
   replace: boolean,
 ): TickerGroup[] {
-  const bySource = Map.groupBy(pending, ({ source }) => source)
-  return [...bySource].flatMap(([source, tickers]) => {
+  const groups: TickerGroup[] = []
+  for (const [source, tickers] of Map.groupBy(pending, ({ source }) => source)) {
     const ordered = tickers.toSorted((a, b) => a.from - b.from)
-    return Array.from({ length: Math.ceil(tickers.length / symbols) }, (_, i) => {
-      const members = ordered.slice(i * symbols, (i + 1) * symbols)
-      return { source, replace, tickers: members.map(({ ticker }) => ticker), from: members[0]!.from }
-    })
-  })
+    for (let start = 0; start < ordered.length; start += symbols) {
+      const members = ordered.slice(start, start + symbols)
+      groups.push({ source, replace, tickers: members.map(({ ticker }) => ticker), from: members[0]!.from })
+    }
+  }
+  return groups
 }
 
 /** The first day of bars after a day; without one, the first that the vendor has. */

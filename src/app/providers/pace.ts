@@ -24,9 +24,9 @@ export class Pace {
   get wait(): number {
     const [calls, seconds] = this.#pace
     const times = recentTimes(this.#file === null ? this.#calls : readTimes(this.#file), this.#pace, this.#now())
-    // Undefined while fewer calls than allowed were made.
-    const callToOutlast = times.at(-calls)
-    return callToOutlast === undefined ? 0 : callToOutlast + seconds * 1000 + ROUNDING_MS - this.#now()
+    // The next call is allowed once this one is older than the period; undefined while fewer calls were made.
+    const blockingCall = times.at(-calls)
+    return blockingCall === undefined ? 0 : blockingCall + seconds * 1000 + ROUNDING_MS - this.#now()
   }
 
   /** Notes the time of a call before it is made. */

@@ -69,9 +69,13 @@ export class Vendor {
     yield* this.#pages(this.provider.base + this.#fillPlaceholders(this.provider.market!, { day }))
   }
 
-  /** The symbol or number of a ticker at the vendor; null if the vendor has no number for it. */
+  /**
+   * The symbol or number of a ticker at the vendor; null if the vendor has no number for it. A symbol without an exchange
+   * after a dot gets the vendor's suffix.
+   */
   async symbolOf(ticker: string): Promise<string | null> {
     const { class_mark: mark, suffix = '', numbers } = this.provider
+    // BRK.B or BRK-B, with the vendor's mark before the class of shares.
     const name = mark === undefined ? ticker : ticker.replace(/[.-](?=[A-Z]{1,2}$)/, mark)
     if (numbers === undefined) return name.includes('.') ? name : name + suffix
     this.#numbers ??= this.#readNumbers(numbers)
@@ -155,9 +159,10 @@ export class Vendor {
     return [key, ...key.split(':')].reduce((masked, part) => safeToRepeat(masked, part), printable(text))
   }
 
-  /** Replaces `{key}` and other placeholders. A path gets values encoded for a URL. */
+  /** Replaces `{key}` and other placeholders. A path gets values encoded for a URL; the commas of a list stay. */
   #fillPlaceholders(text: string, values: Readonly<Record<string, string>> = {}): string {
     const { key } = this.#options
+    // The two parts of `id:secret`; any other key is the secret.
     const [, id = '', secret = key] = /^(.*?):(.*)$/s.exec(key) ?? []
     const isUrl = text.startsWith('/')
     const keyParts: Record<string, string> = { key, id, secret }
@@ -198,9 +203,9 @@ export class Vendor {
   /** Reads the vendor's list of tickers, and returns the number of each. Throws BadData for a list without tickers. */
   async #readNumbers({ url, ticker: tickerKey, number: numberKey, digits }: NonNullable<Provider['numbers']>) {
     const page = await this.#page(url)
-    const rows = Object.values((parseJsonOrNull(page?.text ?? '') ?? {}) as object) as Record<string, unknown>[]
+    const list = (parseJsonOrNull(page?.text ?? '') ?? {}) as Record<string, Record<string, unknown>>
     const numberByTicker = new Map<string, string>()
-    for (const row of rows) {
+    for (const row of Object.values(list)) {
       const ticker = isMapping(row) ? row[tickerKey] : undefined
       if (typeof ticker === 'string')
         numberByTicker.set(ticker.toUpperCase(), String(row[numberKey]).padStart(digits, '0'))
@@ -222,7 +227,7 @@ function refusalWords(needs: Provider['needs'], key: string): string {
 
 /** The last day whose bar is final at a vendor. @param now milliseconds since 1970 */
 export function lastFinal({ final: { zone, hour } }: Pick<Provider, 'final'>, now: number): Day {
-  // The Swedish locale writes YYYY-MM-DD.
+  // A day is final from `hour` on, so `hour` hours ago it was the last final day. The Swedish locale writes YYYY-MM-DD.
   return parseDay(new Date(now - hour * 3_600_000).toLocaleDateString('sv-SE', { timeZone: zone }))!
 }
 
