@@ -164,6 +164,7 @@ function bandCodes({ bars, changes, bands }: ChartContent): (number | undefined)
   for (const { date, band, duration_days: days } of changes) {
     const from = indexByDate.get(date)
     if (from === undefined) continue
+    // Without a duration, the band is active on the last bar.
     const to = days == null ? bars.length : from + days
     codes.fill(bands.indexOf(band), from, to)
   }

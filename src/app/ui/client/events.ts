@@ -128,25 +128,25 @@ const MOST_ROWS = 200
 /** The table of the events of the question, newest first. A click chooses the event that the chart moves to. */
 function eventsTable(page: Page, history: NotedHistory, { events }: ChartContent) {
   const { ticker, field, timeframe, query_range, as_of } = history
-  const newest = events.toReversed()
-  const answer = { ticker, field, timeframe, query_range, as_of, events: newest, total: newest.length }
+  const newestFirst = events.toReversed()
+  const answer = { ticker, field, timeframe, query_range, as_of, events: newestFirst, total: newestFirst.length }
   const { band } = page.question
-  const query = { ticker, field, timeframe, bands: [band], limit: newest.length }
+  const query = { ticker, field, timeframe, bands: [band], limit: newestFirst.length }
   const [paragraph] = describeEvents(answer as never, query as never, { returns: true }).paragraphs
-  const table = paragraph!.parts.flatMap(part => ('table' in part ? [part.table] : []))[0]!
-  const rows = [...newest.keys()].slice(0, page.typed.has('every event') ? undefined : MOST_ROWS)
+  const { table } = paragraph!.parts.find(part => 'table' in part)!
+  const rows = [...newestFirst.keys()].slice(0, page.typed.has('every event') ? undefined : MOST_ROWS)
   const choice = {
-    isChosen: (row: number) => newest[row]!.date === page.question.date,
-    choose: (row: number) => page.ask({ date: newest[row]!.date }),
+    isChosen: (row: number) => newestFirst[row]!.date === page.question.date,
+    choose: (row: number) => page.ask({ date: newestFirst[row]!.date }),
   }
   const showAll = (): void => {
     page.typed.set('every event', 'yes')
     page.scheduleDraw()
   }
   return html`<section aria-labelledby="events-title">
-    <h3 id="events-title">${newest.length} ${newest.length === 1 ? 'event' : 'events'}</h3>
+    <h3 id="events-title">${newestFirst.length} ${newestFirst.length === 1 ? 'event' : 'events'}</h3>
     ${history.notes.map(note => html`<p class="quiet">${note}</p>`)}
-    ${newest.length > 0 && drawTable({ ...table, caption: 'Events, newest first' }, rows, choice)}
-    ${rows.length < newest.length && html`<button type="button" class="control" onClick=${showAll}>Show all ${newest.length}</button>`}
+    ${newestFirst.length > 0 && drawTable({ ...table, caption: 'Events, newest first' }, rows, choice)}
+    ${rows.length < newestFirst.length && html`<button type="button" class="control" onClick=${showAll}>Show all ${newestFirst.length}</button>`}
   </section>`
 }

@@ -14,17 +14,16 @@ export function drawTable(
   shownRows: readonly number[],
   { isChosen, choose }: Choice,
 ) {
+  // The indexes of the columns that a page shows.
   const shownColumns = columns.flatMap(({ on }, i) => (on === undefined || on === 'page' || on === 'wide' ? [i] : []))
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${caption}><table>
-    <thead><tr>${shownColumns.map(i => heading(columns[i]!))}</tr></thead>
-    <tbody>${shownRows.map(
-      r =>
-        html`<tr key=${r} class=${isChosen(r) && 'on'}>${shownColumns.map((i, position) =>
-          position === 0
-            ? html`<th scope="row"><button type="button" class="row" aria-pressed=${isChosen(r)} onClick=${() => choose(r)}>${cellText(rows[r]![i]!)}</button></th>`
-            : html`<td class=${classesOf(rows[r]![i]!)} title=${titleOf(rows[r]![i]!)}>${cellText(rows[r]![i]!)}</td>`,
-        )}</tr>`,
-    )}</tbody>
+    <thead><tr>${shownColumns.map(column => heading(columns[column]!))}</tr></thead>
+    <tbody>${shownRows.map(row => {
+      const [first, ...others] = shownColumns.map(column => rows[row]![column]!)
+      return html`<tr key=${row} class=${isChosen(row) && 'on'}>
+        <th scope="row"><button type="button" class="row" aria-pressed=${isChosen(row)} onClick=${() => choose(row)}>${cellText(first!)}</button></th>
+        ${others.map(cell => html`<td class=${classesOf(cell)} title=${titleOf(cell)}>${cellText(cell)}</td>`)}</tr>`
+    })}</tbody>
   </table></div>`
 }
 
