@@ -109,7 +109,8 @@ export async function restore(
 }
 
 /**
- * Finishes a restore that was stopped earlier, unless it cannot be finished and this restore replaces all of its files.
+ * Finishes a restore that was stopped earlier. If that fails, throws, unless this restore replaces all files of the
+ * earlier one. @param replace whether this restore may replace files
  * @returns a sentence about the finished restore; null if none was finished
  */
 function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, replace: boolean): string | null {
@@ -308,7 +309,7 @@ function finishMoves(moves: readonly Move[], commit: string): void {
     else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
       throw invalidNoteError(commit, `${move.from} is not what the restore wrote`)
   }
-  const checks = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
+  const refuseReplaced = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
   for (const { from, to } of remaining) {
     // These belong to the file that is replaced.
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
@@ -317,7 +318,7 @@ function finishMoves(moves: readonly Move[], commit: string): void {
   }
   for (const { note } of moves) if (note !== commit) rmSync(note, { force: true })
   rmSync(commit, { force: true })
-  for (const check of checks) check()
+  for (const refuse of refuseReplaced) refuse()
 }
 
 /** Throws StorageError for a file that is neither waiting nor moved. */

@@ -170,10 +170,12 @@ export abstract class Questions {
   ): Promise<Found & Noted> {
     const { tickers, notes = [] } = found
     if (found.events > 0) return { ...found, notes }
-    if (tickers.length <= 1)
-      return { ...found, notes: [...notes, ...(await this.#whyNoEvents({ ...query, ticker: tickers[0]! }))] }
-    const { emptyPoolNote } = await import('../../core/empty.js')
-    return { ...found, notes: [...notes, emptyPoolNote(query, found, await this.#bands.known(tickers))] }
+    let reasons: string[]
+    if (tickers.length > 1) {
+      const { emptyPoolNote } = await import('../../core/empty.js')
+      reasons = [emptyPoolNote(query, found, await this.#bands.known(tickers))]
+    } else reasons = await this.#whyNoEvents({ ...query, ticker: tickers[0]! })
+    return { ...found, notes: [...notes, ...reasons] }
   }
 
   /** Sentences: why a question about one ticker has no event, and advice. Empty if the source gives no reason. */

@@ -189,18 +189,18 @@ function inputSchema(shown: Table, described: Set<string>): JsonSchema {
     properties: Record<string, JsonSchema>
     required?: string[]
   }
-  const lightProperties: Record<string, JsonSchema> = {}
+  const shortProperties: Record<string, JsonSchema> = {}
   for (const name of Object.keys(properties)) {
     const { kind, help } = shown[name]!
-    const type = lightSchema(kind.schema)
-    lightProperties[name] = type
-    const key = `${name} ${JSON.stringify(type)}`
-    if (described.has(key)) continue
-    described.add(key)
+    const type = shortSchema(kind.schema)
+    shortProperties[name] = type
+    const nameAndType = `${name} ${JSON.stringify(type)}`
+    if (described.has(nameAndType)) continue
+    described.add(nameAndType)
     // Options of the command line are parameters here.
-    lightProperties[name] = { ...type, description: help.replace(/--(\w+)/g, '$1') }
+    shortProperties[name] = { ...type, description: help.replace(/--(\w+)/g, '$1') }
   }
-  const schema: Record<string, unknown> = { type: 'object', properties: lightProperties }
+  const schema: Record<string, unknown> = { type: 'object', properties: shortProperties }
   // A condition replaces the field.
   const needed = required.filter(name => name !== 'field' || shown.when === undefined)
   if (needed.length > 0) schema.required = needed
@@ -214,14 +214,14 @@ const MAX_ENUM_LENGTH = 8
  * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. Alternatives
  * (`anyOf`) are replaced by the one that is a list; without a list any value is allowed.
  */
-function lightSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
+function shortSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
   const list = (anyOf as JsonSchema[] | undefined)?.find(alternative => alternative.type === 'array')
-  if (list !== undefined) return lightSchema(list)
+  if (list !== undefined) return shortSchema(list)
   if (anyOf !== undefined) return {}
-  const light: Record<string, unknown> = { type }
-  if (Array.isArray(words) && words.length <= MAX_ENUM_LENGTH) light.enum = words
-  if (items !== undefined) light.items = lightSchema(items as JsonSchema)
-  return light
+  const short: Record<string, unknown> = { type }
+  if (Array.isArray(words) && words.length <= MAX_ENUM_LENGTH) short.enum = words
+  if (items !== undefined) short.items = shortSchema(items as JsonSchema)
+  return short
 }
 
 /** The reply to a call. A BandsError becomes a reply, too, so that the assistant can correct its question. */
@@ -260,8 +260,10 @@ function shortenAnswer(answer: unknown, details: readonly string[], shown: Table
     const longest = longestList(document)
     if (longest === null) throw tooLongError(text.length, shown)
     const { list, size } = longest
+    // The share of its rows with which the answer would be short enough; at least one row stays, and one goes.
     const keptShare = 1 - (text.length - MAX_ANSWER_LENGTH + CUT_NOTE_LENGTH) / size
-    cutTo(longest, Math.max(1, Math.min(list.length - 1, Math.floor(list.length * keptShare))))
+    const keptRows = Math.min(list.length - 1, Math.floor(list.length * keptShare))
+    cutTo(longest, Math.max(1, keptRows))
     text = JSON.stringify(document)
   }
   if (Object.keys(rowsHere).length === 0) return text
@@ -294,11 +296,12 @@ function longestList(document: object): (RowList & { size: number }) | null {
  * The lists of a document that are not empty, also those inside their rows, each with its path: `trades`,
  * `benchmarks.equity`. A path names keys only, so lists in several rows of one list share a path.
  */
-function listsIn(document: object, prefix = ''): RowList[] {
+function listsIn(document: object, documentPath = ''): RowList[] {
   return Object.entries(document).flatMap(([key, value]): RowList[] => {
-    const path = Array.isArray(document) ? prefix.slice(0, -1) : `${prefix}${key}`
     if (typeof value !== 'object' || value === null) return []
-    const lists = listsIn(value, `${path}.`)
+    const keyPath = documentPath === '' ? key : `${documentPath}.${key}`
+    const path = Array.isArray(document) ? documentPath : keyPath
+    const lists = listsIn(value, path)
     if (Array.isArray(value) && value.length > 0) lists.unshift({ path, list: value })
     return lists
   })

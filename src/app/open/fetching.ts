@@ -167,8 +167,8 @@ export async function tickersByVendor(
   const groups = new Map<string, string[]>()
   for (const ticker of tickers ?? all) {
     const entry = await importer.entry(ticker)
-    const sheets = withFacts.has(ticker) ? Object.values(await importer.store.sheets(ticker)) : []
-    const sources = sheets.flatMap(sheet => sheet.sources.map(({ file }) => file))
+    const factSheets = withFacts.has(ticker) ? Object.values(await importer.store.sheets(ticker)) : []
+    const sources = factSheets.flatMap(sheet => sheet.sources.map(({ file }) => file))
     if (entry !== null) sources.unshift(entry.source)
     const vendors = new Set(sources.flatMap(source => fetchedFrom(source)?.provider ?? []))
     for (const vendor of vendors) groups.set(vendor, [...(groups.get(vendor) ?? []), ticker])

@@ -122,8 +122,8 @@ export async function removeCondition(
 }
 
 /**
- * Parses the condition of a name, which may use other names. Returns its text, and its meaning without names. Throws
- * InvalidParameter with the column.
+ * Parses a condition that is to get a name; it may use other named conditions. Returns the text to store, and its
+ * meaning without names. Throws InvalidParameter with the column.
  */
 export async function readCondition(
   fields: FieldSet,

@@ -80,7 +80,7 @@ async function vendorsOf(store: Opened['local']['store']): Promise<string[]> {
   return [...new Set(entries.flatMap(({ source }) => fetchedFrom(source)?.provider ?? []))].sort()
 }
 
-/** Opens the data, again if another file took the name meanwhile: the opened file has the name at the end. */
+/** Opens the database of a path. If another file takes this path meanwhile, opens that one instead. */
 async function openUnchangedFile(options: OpenOptions): Promise<Opened> {
   for (;;) {
     const before = isSample(options) ? null : fileNumbers(databasePath(options))

@@ -86,15 +86,15 @@ export class TakeOver {
 
   /** Takes over the file that now has the name, if it is a new one. Reports a refusal; never throws. */
   async #checkFile(): Promise<void> {
-    const { showRefusal: onRefusal, logRefusal: refused, path } = this.#options
+    const { showRefusal, logRefusal, path } = this.#options
     const file = statSync(path, { throwIfNoEntry: false })
     // Nothing has the name: /readyz says that the file is lost.
     if (file === undefined) return
     if (isSameFile(file, this.#data.fileNumbers)) {
       this.#refusedIdentity = ''
-      return onRefusal(null)
+      return showRefusal(null)
     }
-    // A change of its rights, and the end of a restore, may mend it as well.
+    // Also other after a change of the file's rights or the end of a restore, because these may mend a refused file.
     const identity = [file.dev, file.ino, file.ctimeMs, existsSync(restoreNotePath(path))].join(' ')
     if (identity === this.#refusedIdentity) return
     try {
@@ -106,8 +106,8 @@ export class TakeOver {
       if (error instanceof Busy || !isSameFile(fileNumbers(path), file)) return
       const { message } = error as Error
       this.#refusedIdentity = identity
-      onRefusal({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
-      refused(message)
+      showRefusal({ why: message.replaceAll(path, basename(path)), since: new Date().toISOString() })
+      logRefusal(message)
     }
   }
 
