@@ -152,7 +152,7 @@ export class Collector {
 
   /**
    * Returns the sorted bars of each ticker, and the notes about the file. Throws BadData for bad rows unless they are
-   * skipped, and if no row is good. Bars in the temporary file are read from there on each use.
+   * skipped, and if no row is good. Bars in the temporary file are read from there on each use; `release` deletes it.
    * @param divisor prices in the file are divided by it, such as 10,000
    */
   finish(prices: Adjustment, divisor = 1): Collected {

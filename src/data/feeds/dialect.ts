@@ -99,7 +99,10 @@ const DELIMITERS_TRIED = [',', ';', '\t', '|']
 
 const MAX_LINES_ABOVE = 20
 
-/** The number of lines of text above a header of prices, such as a title; 0 where no such header follows. */
+/**
+ * The number of lines of text above a header of prices, such as a title; 0 where no such header follows. A first line
+ * with two names of columns or two numbers is a header or a row, and has nothing above it.
+ */
 function countLinesAbove(lines: readonly Line[]): number {
   const splitByEach = (line: Line) => DELIMITERS_TRIED.map(delimiter => splitLine(line.text, delimiter))
   const isHeaderOrRow = (fields: readonly string[]) =>
@@ -226,15 +229,18 @@ function isColumnName(name: string): boolean {
   return isNameOfRole(name) || isFactName(name)
 }
 
-/** The delimiter that gives the first line most known names, or rows without a header one width; otherwise a comma. */
+/**
+ * The delimiter that gives the first line most names of columns. For rows without a header, it is the one that cuts the
+ * first 20 into equally many fields, at least four; otherwise a comma.
+ */
 function guessDelimiter(lines: readonly string[]): string {
   const knownNames = DELIMITERS_TRIED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isColumnName).length)
   const mostNames = Math.max(...knownNames)
   if (mostNames >= 2) return DELIMITERS_TRIED[knownNames.indexOf(mostNames)]!
   // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
   const evenDelimiter = [';', '\t', '|'].find(delimiter => {
-    const counts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
-    return counts[0]! >= 4 && counts.every(count => count === counts[0])
+    const fieldCounts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
+    return fieldCounts[0]! >= 4 && fieldCounts.every(count => count === fieldCounts[0])
   })
   return evenDelimiter ?? ','
 }

@@ -242,7 +242,10 @@ const OVERHEAD_BYTES = 1_500
 /** 10:00 UTC in seconds: midnight of the next day, where clocks are furthest ahead. */
 const TEN_O_CLOCK_UTC = 10 * 3600
 
-/** Columns of zeros in one buffer: allocating nine takes longer than filling them. */
+/**
+ * Columns of zeros in one buffer, because allocating nine takes longer than filling them. The six columns of 8-byte
+ * numbers come first, then the three of 4-byte integers.
+ */
 function newColumns(capacity: number): Columns {
   const memory = new ArrayBuffer(BYTES_PER_BAR * capacity)
   const numbers = (column: number) => new Float64Array(memory, 8 * capacity * column, capacity)

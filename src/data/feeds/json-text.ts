@@ -33,6 +33,7 @@ export class JsonText {
         `the JSON is nested more than ${MAX_NESTING} levels deep here, as no bars or facts are`,
       )
     const document = parseOrUndefined(content)
+    // Each line that begins with a bracket, after a few blanks, may be a document.
     const docLines = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
     this.isOneDocumentPerLine =
       document === undefined && docLines.length > 1 && parseOrUndefined(this.#lineFrom(docLines[0]!)) !== undefined
@@ -67,6 +68,7 @@ export class JsonText {
     const start = this.#documentStarts[this.isOneDocumentPerLine ? Number(path[0]) : 0]!
     const pathInDocument = this.isOneDocumentPerLine ? path.slice(1) : path
     const tree = this.#tree(start)
+    // The value at the longest part of the path that exists.
     let node = tree
     for (let length = pathInDocument.length; length > 0; length--) {
       node = tree && findNodeAtLocation(tree, [...pathInDocument.slice(0, length)])
@@ -78,21 +80,22 @@ export class JsonText {
 
   /** Line and column, from 1, of an offset in the text. */
   positionAt(offset: number): { line: number; column: number } {
-    let low = 0
-    let high = this.#lineStarts.length
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1
-      if (this.#lineStarts[middle]! <= offset) low = middle
-      else high = middle
+    // The last line that starts at or before the offset, from 0, by bisection.
+    let line = 0
+    let lineAfter = this.#lineStarts.length
+    while (lineAfter - line > 1) {
+      const middle = (line + lineAfter) >>> 1
+      if (this.#lineStarts[middle]! <= offset) line = middle
+      else lineAfter = middle
     }
     // Characters are counted from the last position found in the same line: one line may have thousands of bad rows.
     const last = this.#lastPosition
-    const isLaterInLine = last.line === low && last.offset <= offset
-    const from = isLaterInLine ? last.offset : this.#lineStarts[low]!
+    const isLaterInLine = last.line === line && last.offset <= offset
+    const from = isLaterInLine ? last.offset : this.#lineStarts[line]!
     const counted = isLaterInLine ? last.charactersBefore : 0
     const charactersBefore = counted + characterCount(this.content.slice(from, offset))
-    this.#lastPosition = { offset, line: low, charactersBefore }
-    return { line: low + 1, column: charactersBefore + 1 }
+    this.#lastPosition = { offset, line, charactersBefore }
+    return { line: line + 1, column: charactersBefore + 1 }
   }
 
   /** The syntax tree of the document that starts at an offset, parsed on first use. */

@@ -128,6 +128,7 @@ function dateCells(table: JsonTable, typedCalendar: Calendar | undefined): DateC
   const calendar = typedCalendar ?? calendarOf(table.zone)
   return values.map(value => {
     if (typeof value !== 'number' || !(Math.abs(value) < 1e14)) return { date: asText(value) }
+    // Seconds stay below 1e11 until the year 5138; greater numbers are milliseconds.
     const milliseconds = Math.abs(value) < 1e11 ? value * 1000 : value
     const date = calendar.dateAt(milliseconds)
     // The time, in UTC, only shows whether a day has several bars.

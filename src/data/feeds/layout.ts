@@ -83,6 +83,7 @@ export function layoutOf(
   byTicker: ByTicker | null = tickersInNames(header),
 ): Layout {
   const tickers = [...new Set(byTicker?.tickers.filter(ticker => ticker !== null))]
+  // Several tickers side by side: each has a layout of its own, of the columns without those of the others.
   if (byTicker !== null && tickers.length > 1) {
     const columnsOf = (ticker: string): Columns =>
       layoutOf(file, line, namesForTicker(byTicker, ticker), first, null).columns
@@ -96,6 +97,7 @@ export function layoutOf(
   const plainNames = namesWithoutTicker.map(plainName)
   const namesWithoutUnit = namesWithoutTicker.map(name => plainName(name.replace(UNIT_AFTER_NAME, '')))
   const columns: Columns = {}
+  // Each role gets the column with its best known name, as written or without a unit after it.
   for (const role of ROLES) {
     const spelling = COLUMN_NAMES[role].find(text => plainNames.includes(text) || namesWithoutUnit.includes(text))
     if (spelling === undefined) continue

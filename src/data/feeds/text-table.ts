@@ -233,7 +233,7 @@ class Scanner {
   #findFields(from: number, end: number): number {
     const { bytes } = this.#row
     const delimiter = this.#delimiter
-    // Most bytes are digits, which are above these.
+    // Most bytes are digits, which are above these: one comparison finds that they are no signs.
     const highestSign = Math.max(delimiter, QUOTE, SPACE)
     let count = 0
     let start = from

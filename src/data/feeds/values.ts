@@ -246,6 +246,7 @@ function readDigits(bytes: Buffer, start: number, count: number): number {
 
 export type Decimal = '.' | ','
 
+/** The byte of a point less that of the digit 0. */
 const POINT_MINUS_ZERO = 46 - 48
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 const NUMBER_SHAPES: Record<Decimal, RegExp> = {

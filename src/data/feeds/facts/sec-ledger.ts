@@ -240,8 +240,9 @@ function contradicts(one: Item, other: Item): boolean {
 }
 
 /**
- * Whether a number of diluted shares is far from net income divided by earnings per share in the same filing, for
- * example in thousands. If the filing lacks one, or it is near 0, only a number that is not positive is implausible.
+ * Whether a number of diluted shares cannot be right, for example in thousands. Net income divided by earnings per
+ * share in the same filing differs from it by more than a factor of 5. If the filing lacks one, or it is near 0, only a
+ * number that is not positive is implausible.
  */
 function isImplausibleShareCount(item: Item, filing: readonly Item[]): boolean {
   if (item.figure !== 'diluted') return false
@@ -337,6 +338,7 @@ function ratioOfEarnings(then: number, now: number): number | null {
   if (then * now <= 0) return null
   const absThen = Math.abs(then)
   const absNow = Math.abs(now)
+  // Each may be off by half a cent. Figures of few cents give a range too wide to be evidence.
   const low = (absThen - 0.005) / (absNow + 0.005)
   const high = (absThen + 0.005) / (absNow - 0.005)
   if (!(low > 0) || !(high / low < 1.3)) return null
@@ -344,7 +346,7 @@ function ratioOfEarnings(then: number, now: number): number | null {
   return containsSimpleFraction(low, high) || containsSimpleFraction(1 / high, 1 / low) ? absThen / absNow : null
 }
 
-/** Whether a range contains a fraction such as 3/2, 4 or 20. */
+/** Whether a range contains a fraction such as 3/2, 4 or 20: from 1.2 to MAX_SHARES_RATIO, over at most 4. */
 function containsSimpleFraction(low: number, high: number): boolean {
   return [1, 2, 3, 4].some(denominator => {
     const numerator = Math.ceil(low * denominator)

@@ -133,6 +133,7 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
   // Filings change a figure's name between years. One name on both sides is surer, so single names are tried first.
   const nameLists = FIGURES[figure].concepts.map(concept => ledger.interchangeableNames(figure, concept))
   for (const names of [...nameLists.map(([concept]) => [concept!]), ...nameLists]) {
+    // The year under the first name; its parts under any of the names.
     const year = findPart(ledger, names.slice(0, 1), 'year', end)
     if (year === null) continue
     const candidates = [nineMonthsPart(ledger, names, end, year), threeQuarterParts(ledger, names, end, year)]

@@ -62,7 +62,7 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const refusals: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
-    // undefined for a module that no field uses
+    // The number of its rows, the reason why it is refused, or undefined for a module that no field uses.
     const outcome = MODULES.get(name)?.(module, context)
     if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
     else if (outcome !== undefined) {
