@@ -4,6 +4,9 @@ import { NotFound } from './errors.js'
 
 // Files that the build makes. This code may run from a chunk of the bundle, or from the sources.
 
+/** The name of the bundled sample: a database that the build makes, and no file of a user. */
+export const SAMPLE = 'sample'
+
 /** The path of a file that the build makes; undefined if it does not exist. */
 export function builtPath(name: string): string | undefined {
   return ['', '..', '../../dist'].map(folder => join(import.meta.dirname, folder, name)).find(existsSync)

@@ -1,4 +1,5 @@
 import type { CommanderError } from 'commander'
+import { SAMPLE } from '../../core/built.js'
 import {
   BadData,
   BandsError,
@@ -356,7 +357,7 @@ const MAX_LISTED_TICKERS = 24
 async function sampleLine(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
   const statusLine = 'bands status'
   if (opened!.sample || config.from.db === '--db') return statusLine
-  const [{ openSample }, { SAMPLE }] = await Promise.all([import('../open/database.js'), import('../open/paths.js')])
+  const { openSample } = await import('../open/database.js')
   const { local } = openSample()
   try {
     const isInSample = (await local.store.names()).includes(ticker)

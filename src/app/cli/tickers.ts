@@ -1,3 +1,4 @@
+import { SAMPLE } from '../../core/built.js'
 import { NotFound, remedy, wrong } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count } from '../../core/numbers.js'
@@ -62,7 +63,7 @@ async function collectTickers(
   const named = await namedTickers(context, args, words, localAsOf)
   if (!args.flag('all')) return named
   const loaded = await loadedTickers()
-  if (loaded.length === 0) throw await noTickerLoaded(context)
+  if (loaded.length === 0) throw noTickerLoaded(context)
   limitHeapGrowth(loaded.length)
   return [...new Set([...named, ...loaded])]
 }
@@ -123,7 +124,7 @@ async function tickersOfList(
   const local = localAsOf ?? (await context.local())
   const { screen } = await import('../../research/screen/screen.js')
   const loaded = await local.withBars()
-  if (loaded.length === 0) throw await noTickerLoaded(context)
+  if (loaded.length === 0) throw noTickerLoaded(context)
   const query = { condition, tickers: loaded, timeframe: 'daily', since: null, tally: false } as const
   const { matches, as_of } = await screen(local, query)
   if (matches.length === 0) await context.remark(`the list ${name}, ${condition}, holds of no ticker on ${as_of}.`)
@@ -161,9 +162,7 @@ export async function everyTicker(context: Context, usage: string): Promise<read
   return tickers
 }
 
-async function noTickerLoaded(context: Context): Promise<NotFound> {
-  // Loaded here, because it loads the database's code.
-  const { SAMPLE } = await import('../open/paths.js')
+function noTickerLoaded(context: Context): NotFound {
   const message = `no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`
   // A line with --db is about that database only.
   const isDbTyped = context.config.from.db === '--db'

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
+import { SAMPLE } from '../../core/built.js'
 import { ConfigError, NotFound, remedy, wrong } from '../../core/errors.js'
 import { objectOf } from '../../core/params/arguments.js'
 import { isPostgresUrl } from '../../core/params/postgres-url.js'
@@ -10,9 +11,6 @@ import { creatablePath, type Files } from '../../data/store/sqlite/files.js'
 import type { Store } from '../../data/store/store.js'
 
 /** The paths of the database and of the files next to it. */
-
-/** The name of the bundled sample, which is no file of a user. */
-export const SAMPLE = 'sample'
 
 export interface DatabaseChoice {
   /** The file of the database, or `sample`, the bundled one; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */

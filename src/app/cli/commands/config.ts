@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { SAMPLE } from '../../../core/built.js'
 import {
   BandsError,
   type InvalidParameter,
@@ -20,7 +21,7 @@ import { numberText } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
 import { refuseMalformedKey, vendorOrigin } from '../../open/fetching.js'
-import { databasePath, isSample, SAMPLE } from '../../open/paths.js'
+import { databasePath, isSample } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
 import { WANTS } from '../../providers/provider.js'
 import { addressOf } from '../../remote/address.js'
