@@ -1,6 +1,6 @@
 import { parameter, remedy, sentence, type Words } from './errors.js'
 import { isCondition } from './language/as-field.js'
-import { type Day, formatDay } from './model/day.js'
+import { boundsText, type DateBounds, type Day, formatDay, noDayClause, parseDay } from './model/day.js'
 import type { HistoryQuery, OversoldPage, OversoldQuery, PoolQuery } from './model/event.js'
 import { count, joinWithOr, listNames, numberText } from './numbers.js'
 import type { WhyEmpty } from './source.js'
@@ -150,14 +150,6 @@ function datesText({ from, to }: { from: Day; to: Day }): string {
   return `${formatDay(from)} to ${formatDay(to)}`
 }
 
-/** `after 2018-01-01 and before 2017-01-01`; empty without either. */
-function boundsText({ after, before }: { after?: Day | undefined; before?: Day | undefined }): string {
-  const parts: string[] = []
-  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
-  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
-  return parts.join(' and ')
-}
-
 function rangeText(query_range: string | null): string {
   return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
 }
@@ -170,15 +162,43 @@ function barsBeginClause(owner: string, first: Day, before: Day | undefined): st
   return `the bars of ${owner} begin on ${formatDay(first)}, and none lies ${boundsText({ before })}`
 }
 
-/** A clause that the dates of a query lie beyond all bars, from `first` to `last`, of some tickers; null if not. */
-export function noBarNote(
-  { after, before }: { after?: Day | undefined; before?: Day | undefined },
-  tickers: readonly string[],
-  { first, last }: { first: Day; last: Day },
-): string | null {
+/** The days of the first and last bar of some tickers. */
+interface BarDays {
+  first: Day
+  last: Day
+}
+
+/** A clause that no day lies between the bounds of a query, or no bar of some tickers; null if neither is so. */
+function noBarClause(bounds: DateBounds, tickers: readonly string[], { first, last }: BarDays): string | null {
+  const noDay = noDayClause(bounds)
+  if (noDay !== null) return noDay
+  const { after, before } = bounds
   const owner = tickers.length === 1 ? tickers[0]! : `the ${count(tickers.length, 'ticker')}`
   if (after !== undefined && after >= last) return barsEndClause(owner, last, after)
   return before !== undefined && before <= first ? barsBeginClause(owner, first, before) : null
+}
+
+/** A field, and exclusive bounds of the bars that count, as dates. */
+interface FieldInDates {
+  field: string
+  after: string | null
+  before: string | null
+}
+
+/** A clause for a study or backtest in which no bar counts: the dates of the query, or a field without bands. */
+export function noBandClause(
+  { field, ...query }: FieldInDates,
+  tickers: readonly string[],
+  { first, last }: { first: Day | null; last: Day | null },
+): string {
+  const [after, before] = [query.after, query.before].map(date => (date === null ? null : parseDay(date)) ?? undefined)
+  const bounds = { after, before }
+  const reason = `there is no bar with a band of ${field}`
+  if (first === null || last === null) return reason
+  const noBar = noBarClause(bounds, tickers, { first, last })
+  if (noBar !== null) return noBar
+  const dates = boundsText(bounds)
+  return dates === '' ? reason : `${reason} ${dates}; the bars go from ${datesText({ from: first, to: last })}`
 }
 
 /** The question, its range and its as-of day. */
@@ -196,7 +216,7 @@ export function emptyPoolNote(
 ): string {
   const first = Math.min(...barRanges.map(bars => bars.first))
   const last = Math.max(...barRanges.map(bars => bars.last))
-  const outsideAllBars = barRanges.length === 0 ? null : noBarNote(query, tickers, { first, last })
+  const outsideAllBars = barRanges.length === 0 ? null : noBarClause(query, tickers, { first, last })
   if (outsideAllBars !== null) return `${outsideAllBars}.`
   const noTicker = `none of ${tickers.length} tickers`
   let text = bands === undefined ? 'changed' : `became ${joinWithOr(bands)}`

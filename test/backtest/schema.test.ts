@@ -166,7 +166,11 @@ const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
   ],
   ['a mistyped band', '{field: rsi_zone, bands: [oversol]}', 'Did you mean "oversold"?'],
   ['a day that is not there', '{field: rsi_zone, after: 2023-02-29}', 'entry.after "2023-02-29" is not a calendar'],
-  ['no day between two', '{field: rsi_zone, after: 2020-01-01, before: 2020-01-02}', 'entry.after: leaves no day'],
+  [
+    'no day between two',
+    '{field: rsi_zone, after: 2020-01-01, before: 2020-01-02}',
+    'entry.after: no day lies after 2020-01-01 and before',
+  ],
   ['a condition that is none', '{when: rsi_zone = oversol}', '2:26: entry.when, column 12: "oversol" is no band'],
   ['a band of a condition', '{when: rsi_zone = oversold, bands: [oversold]}', '2:44: entry.bands "oversold" is'],
   ['a lag ahead', '{field: rsi_zone, context: {ticker: SPY, field: rsi_zone, lag: -1}}', 'an integer from 0 to 1'],

@@ -91,6 +91,23 @@ describe('bands study', () => {
   })
 })
 
+test.each([
+  ['--after 2020-01-01', 'the bars of AAPL end on 2018-05-11, and none lies after 2020-01-01.'],
+  ['--before 2000-01-01', 'the bars of AAPL begin on 2013-05-13, and none lies before 2000-01-01.'],
+  [
+    '--after 2016-01-01 --before 2016-01-03',
+    'there is no bar with a band of rsi_zone after 2016-01-01 and before 2016-01-03; the bars go from 2013-05-13 to 2018-05-11.',
+  ],
+])('a study and a backtest %s say alike that no bar counts', async (dates, reason) => {
+  const [study, backtest] = await Promise.all([
+    ask(`study AAPL rsi_zone --band oversold ${dates}`),
+    ask(`backtest AAPL rsi_zone --band oversold --hold 20 ${dates}`),
+  ])
+  expect(study.out.split('\n\n')[0]).toContain(`No event: ${reason}`)
+  expect(backtest.out.split('\n\n')[0]).toContain(`No trade: ${reason}`)
+  expect(study.err).toBe('')
+})
+
 describe('the windows of a study', () => {
   const MORE = '--tests "draws 199, bootstrap 99"'
   const wide = (line: string): Promise<string> => table(line, 120)

@@ -280,7 +280,8 @@ describe('the answer of a backtest', () => {
   it('says so where there was no bar, no signal, no closed trade, no test or nothing left', () => {
     const made = traded(0.42, 0.1, 0.001)
     const none = { ...made.trade_statistics, n: 0 }
-    expect(backtestAnswer({ ...made, equity: [] })).toMatch(/^No bar/)
+    const whyNone = 'No trade: there is no bar with a band of rsi_zone.'
+    expect(backtestAnswer({ ...made, equity: [], warnings: [whyNone] })).toBe(whyNone)
     expect(backtestAnswer({ ...made, signals: { ...made.signals, total: 0 } })).toBe('No signal, so no trade.')
     expect(backtestAnswer({ ...made, trades: [], trade_statistics: none })).toMatch(/^No closed trade of \d+ signals/)
     const [first, ...rest] = made.equity

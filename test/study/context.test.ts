@@ -150,11 +150,11 @@ describe('hints', () => {
 })
 
 describe('what must be said', () => {
-  it('is that the dates leave out every bar, not that the field has no band', async () => {
+  it('is where the bars end if the dates leave out every bar, not that the field has no band', async () => {
     const after = ONE.series.days.at(-1)! + 10
     const { warnings, first_bar, last_bar, first } = await studyOf([ONE], { after: formatDay(after) })
     expect(first).toBeNull()
-    expect(warnings[0]).toMatch(/^No event: the dates asked for leave out every bar with a band of made, from /)
+    expect(warnings[0]).toMatch(/^No event: the bars of .+ end on [-\d]+, and none lies after [-\d]+\.$/)
     expect([first_bar, last_bar]).toEqual([ONE.series.days[0]!, ONE.series.days.at(-1)!].map(formatDay))
   })
 

@@ -1,4 +1,4 @@
-import { emptyNote, emptyPoolNote, noBarNote, type PoolAnswer } from '../../core/empty.js'
+import { emptyNote, emptyPoolNote, noBandClause, type PoolAnswer } from '../../core/empty.js'
 import { isCondition, lagInWords } from '../../core/language/as-field.js'
 import { type Day, parseDay } from '../../core/model/day.js'
 import type { HistoryQuery, PoolQuery } from '../../core/model/event.js'
@@ -49,28 +49,20 @@ export async function noticeEmptyStudy(context: Context, source: Source, study: 
   const { tickers, field, when } = study
   const noFacts =
     (await noFactsReason(source, tickers, field)) ?? (when && (await noFactsReason(source, tickers, when)))
-  await context.notice(`No event: ${noFacts ?? noBarReason(study) ?? noBandReason(study) ?? neverHappenedNote(study)}.`)
-}
-
-/** Why a study has no bar between its dates; null if it has one. */
-function noBarReason({ tickers, after, before, first_bar, last_bar }: EventStudy): string | null {
-  const first = dayOrNull(first_bar)
-  const last = dayOrNull(last_bar)
-  if (first === null || last === null) return null
-  const dates = { after: dayOrNull(after) ?? undefined, before: dayOrNull(before) ?? undefined }
-  return noBarNote(dates, tickers, { first, last })
+  const sentence = `No event: ${noFacts ?? noBandReason(study) ?? neverHappenedNote(study)}.`
+  // People have the first warning as the answer.
+  if (context.isForPeople && study.warnings[0] === sentence) return
+  await context.notice(sentence)
 }
 
 function dayOrNull(text: string | null): Day | null {
   return text === null ? null : parseDay(text)
 }
 
-/** Why no bar of a study has a band of its field; null if one has. */
-function noBandReason({ field, first, after, before, first_bar, last_bar }: EventStudy): string | null {
+/** Why no bar of a study counts; null if one does. */
+function noBandReason({ first, first_bar, last_bar, ...study }: EventStudy): string | null {
   if (first !== null) return null
-  const reason = `there is no bar with a band of ${field}`
-  if (after === null && before === null) return reason
-  return `${reason} in the dates asked for; the bars go from ${first_bar} to ${last_bar}`
+  return noBandClause(study, study.tickers, { first: dayOrNull(first_bar), last: dayOrNull(last_bar) })
 }
 
 /** The reason of a study that has bars and bands: what it asks about did not happen. */

@@ -201,7 +201,7 @@ function middleItem<Item>(items: readonly Item[]): Item | undefined {
 /** The answer of a backtest: about the test days of its validation, or about all days without a validation. */
 export function backtestAnswer(backtest: Backtest): string {
   const { equity, signals, trade_statistics: trades, statistics } = backtest
-  if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
+  if (equity.length === 0) return backtest.warnings[0] ?? 'No bar to trade on, so nothing came of it.'
   if (signals.total === 0) return 'No signal, so no trade.'
   const tests = backtest.validation?.test ?? null
   if (tests !== null) return testedAnswer(backtest, tests)

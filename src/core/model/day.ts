@@ -59,6 +59,26 @@ export function dateOf(day: Day | null | undefined): string | null {
   return day === null || day === undefined ? null : formatDay(day)
 }
 
+/** Exclusive bounds of dates. */
+export interface DateBounds {
+  after?: Day | undefined
+  before?: Day | undefined
+}
+
+/** `after 2018-01-01 and before 2017-01-01`; empty without either. */
+export function boundsText({ after, before }: DateBounds): string {
+  const parts: string[] = []
+  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
+  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
+  return parts.join(' and ')
+}
+
+/** The clause that no day lies between some bounds; null if one does. */
+export function noDayClause({ after, before }: DateBounds): string | null {
+  if (after === undefined || before === undefined || before - after > 1) return null
+  return `no day lies ${boundsText({ after, before })}`
+}
+
 /** Cache: the same few thousand dates appear for every ticker, field and window. */
 const TEXTS = new Map<Day, string>()
 

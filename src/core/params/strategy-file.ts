@@ -22,7 +22,7 @@ import {
   wrong,
 } from '../errors.js'
 import { BUILT_IN_FIELDS, type FieldSet } from '../fields/index.js'
-import { parseDay } from '../model/day.js'
+import { noDayClause, parseDay } from '../model/day.js'
 import { percent } from '../numbers.js'
 import { isMapping, withoutNulls } from './arguments.js'
 import { contextForFile } from './context.js'
@@ -202,8 +202,9 @@ function refuseConflictingRules({ exit, fill, side, entry, costs }: Strategy): v
     throw wrong(name, message, { value: distance, suggestions: [`${distance}%`] })
   }
   const { after, before } = entry
-  if (after !== null && before !== null && parseDay(after)! >= parseDay(before)! - 1)
-    throwFault('entry.after', 'leaves no day before entry.before; both are exclusive')
+  if (after === null || before === null) return
+  const noDay = noDayClause({ after: parseDay(after)!, before: parseDay(before)! })
+  if (noDay !== null) throwFault('entry.after', noDay)
 }
 
 /** Throws InvalidParameter for a lag if no condition names a ticker. */

@@ -1,5 +1,7 @@
+import { noBandClause } from '../../core/empty.js'
 import { counted, numberText, parameter, sentence, wrong } from '../../core/errors.js'
 import { dependsOnLevels, rankedText, readRank } from '../../core/language/rank.js'
+import { rangeOf } from '../../core/model/calendar.js'
 import { formatDay, parseDay } from '../../core/model/day.js'
 import { percent, signedPercent } from '../../core/numbers.js'
 import type { RunOptions, Strategy } from '../../core/params/strategy.js'
@@ -37,11 +39,19 @@ export function warningsOfOne(simulation: DrawnRun, statistics: EquityStatistics
 /** Warnings about the trades, slots, money and data of a strategy. */
 function strategyWarnings(simulation: DrawnRun, results: TradedResult, run: Pick<RunOptions, 'min_trades'>): Warning[] {
   return [
+    ['nothing', noDaySentence(simulation)],
     ...tradeWarnings(simulation, results, run),
     ...slotWarnings(simulation, results),
     ...moneyWarnings(simulation, results),
     ...dataWarnings(simulation, results),
   ]
+}
+
+/** Why a strategy has no day; null if it has one. */
+function noDaySentence({ days, members, strategy: { entry } }: Simulation): string | null {
+  if (days.length > 0) return null
+  const tickers = members.map(({ ticker }) => ticker)
+  return `No trade: ${noBandClause(entry, tickers, rangeOf(members.map(({ bars }) => bars.days)))}.`
 }
 
 /** The outcome of a strategy's signals, and of its cash. */

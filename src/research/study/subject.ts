@@ -1,6 +1,6 @@
-import { daysAt, indicesIn, type Range, rangeOf } from '../../core/model/calendar.js'
+import { indicesIn } from '../../core/model/calendar.js'
 import { type PackedPrices, packPrices, type Series } from '../../core/model/series.js'
-import { ANY_EVENT, type StudyQuery } from '../../core/params/studies.js'
+import type { StudyQuery } from '../../core/params/studies.js'
 import type { MarketBars, PricedSource, States, Step } from '../../core/source.js'
 import {
   allowedCodes,
@@ -18,8 +18,6 @@ export interface Subject {
   ticker: string
   prices: StudyPrices
   states: Pick<States, 'bands'>
-  /** First and last day on which the field has a band, regardless of the dates of the query. */
-  bandRange: Range
   /** The base bars. */
   eligible: Int32Array
   /** The events of the query. */
@@ -66,7 +64,6 @@ export async function subjectsOf(
       ticker,
       prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.copy(close) } },
       states: { bands: states.bands },
-      bandRange: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
       eligible: columns.ascending(eligibleBars(prices, states, filter)),
       signals: sharedSignals,
       extremes: packExtremes(prices, signals.bars, horizons, columns),

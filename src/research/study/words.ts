@@ -1,3 +1,4 @@
+import { noBandClause } from '../../core/empty.js'
 import { numberText } from '../../core/errors.js'
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
@@ -31,15 +32,12 @@ function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'):
   return subjects.flatMap(subject => [...daysAt(subject.prices.series.days, subject[which].bars)])
 }
 
-/** Why a study has no event: the dates asked for, or a field without bands. */
+/** Why a study has no event: none happened, or no bar counts. */
 function noEventSentence({ subjects, query: { filter } }: Material): string {
   const eligibleDates = dateSpan(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   if (eligibleDates !== null) return `No event from ${eligibleDates}.`
-  const bandDates = dateSpan(
-    subjects.map(({ bandRange: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
-  )
-  if (bandDates === null) return 'No bar has a band of this field, so there is no event.'
-  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${bandDates}.`
+  const tickers = subjects.map(({ prices }) => prices.ticker)
+  return `No event: ${noBandClause(filter, tickers, rangeOf(subjects.map(({ prices }) => prices.series.days)))}.`
 }
 
 /** The first and last of some days, as `2013-02-08 to 2018-02-07`; null without any. @param days ascending columns */
