@@ -85,6 +85,7 @@ describe('a night’s file of 505 tickers', () => {
     const refused = { ticker: 'T200', reason: 'split', factor: 0.25, date: ROWS[20]!.slice(0, 10) }
     const { files } = await documentOf(`import ${night()}`)
     expect(files).toMatchObject([{ tickers: { length: 504 }, refused: [refused] }])
+    expect(Object.keys(files[0].refused[0])).toEqual([...Object.keys(refused), 'message'])
     const lines = (await ask(`import ${night()} --ndjson`)).out.trimEnd().split('\n')
     const line = lines.map(text => JSON.parse(text)).find(({ ticker }) => ticker === 'T200')
     expect(line).toMatchObject({ refused: 'split', factor: 0.25, note: expect.stringContaining('--rescale') })

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/core/model/day.js'
 import { type Series, sliceBars } from '../../src/core/model/series.js'
 import type { Importer } from '../../src/data/load/import.js'
-import type { SourcedBars } from '../../src/data/load/report.js'
+import { type SourcedBars, seamRefusal } from '../../src/data/load/report.js'
+import type { SeamMismatch } from '../../src/data/load/seam.js'
 import { verify } from '../../src/data/local/verify.js'
 import { simulatedTicker } from '../../src/data/simulate/simulate.js'
 import { originsOf } from '../../src/data/store/store.js'
@@ -283,6 +284,17 @@ it('older bars are compared with the first stored one', async () => {
   expect((await tried(database, old)).refused).toMatch(
     'prices in this file are 4 times those that are stored, as by a 4:1',
   )
+})
+
+it('a refusal carries the options that load its ticker without loss, whatever its words', () => {
+  const jump = { from: whole.days[99]!, day: whole.days[100]!, factor: 0.25 }
+  const seamOf = (reason: 'split' | 'factor'): SeamMismatch => {
+    return { reason, scale: { by: 1, over: 4 }, shares: true, jumps: [jump], common: 2 }
+  }
+  const counts = { stored: 100, incoming: 20 }
+  expect(seamRefusal('ABC', seamOf('split'), counts, { canRescale: true }).loadsWith).toEqual({ rescale: true })
+  expect(seamRefusal('ABC', seamOf('split'), counts).loadsWith).toBeUndefined()
+  expect(seamRefusal('ABC', seamOf('factor'), counts, { canRescale: true }).loadsWith).toBeUndefined()
 })
 
 it('replace, rescale and accept_jump exclude each other', async () => {

@@ -248,8 +248,9 @@ function refusalBeforeComparison(
   if (entry.prices !== prices) {
     const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
     // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
-    const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
-    return refusal('adjustment', sentence`${what}: ${raw}${howToReplace()}`)
+    if (entry.prices !== 'raw') return refusal('adjustment', sentence`${what}: ${howToReplace()}`)
+    const message = sentence`${what}: ${parameter('prices', 'raw')} takes those, or ${howToReplace()}`
+    return { ...refusal('adjustment', message), loadsWith: { prices: 'raw' } }
   }
   const spansAllStoredDays = bars.days[0]! <= series.days[0]! && bars.days.at(-1)! >= series.days.at(-1)!
   if (refusedBefore === undefined || spansAllStoredDays) return null

@@ -1,4 +1,4 @@
-import { type BadData, counted, parameter, sentence, type Words } from '../../core/errors.js'
+import { type BadData, counted, parameter, type Remedy, sentence, type Words } from '../../core/errors.js'
 import { FIELDS } from '../../core/fields/index.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { FactKind } from '../../core/model/facts.js'
@@ -68,6 +68,8 @@ export interface RefusedTicker {
   /** The first day on which the file and the store part; null where it is not one of a jump or factor. */
   date: string | null
   message: Words
+  /** The options with which the import loads the ticker and loses no stored bar; absent without such options. */
+  loadsWith?: Remedy['params']
 }
 
 export interface BarsReport extends Omit<ReadResult, 'tickers' | 'withoutVolume' | 'release'> {
@@ -127,7 +129,9 @@ export function seamRefusal(
   const factor = mismatch.scale.by / mismatch.scale.over
   const remedies = sentence`import the whole history${canRescale ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
   const message = sentence`${ticker}: ${mismatchInWords(mismatch, factor)}; ${remedies}`
-  return { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
+  const refusal = { ticker, reason, factor, date: formatDay(mismatch.jumps[0]!.day), message }
+  // The factor of a dividend must not be multiplied, so the user has to choose.
+  return reason === 'split' && canRescale ? { ...refusal, loadsWith: { rescale: true } } : refusal
 }
 
 /** The factor between the prices of a file and the stored ones in words, with the likely cause. */

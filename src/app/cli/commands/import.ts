@@ -158,21 +158,9 @@ function refusalText(imported: readonly Imported[], refusedFiles: number, files:
   return `${parts.join(' and ')} ${verb} refused; ${rest}.`
 }
 
-/**
- * The line that loads the refused tickers, if one option loads all of them: after a split, or with raw prices. Other
- * options could lose stored bars, so the user has to choose.
- */
+/** The line that loads the refused tickers, if the same options load all of them. */
 function remedyOf(refusedFiles: readonly BadData[], imported: readonly Imported[]): { remedy?: Remedy } {
-  const remedies = imported
-    .flatMap(({ report }) => refusedTickers(report))
-    .map(({ reason, message }): Remedy['params'] => {
-      const names =
-        typeof message === 'string'
-          ? []
-          : message.map(part => typeof part !== 'string' && 'param' in part && part.param)
-      if (reason === 'split' && names.includes('rescale')) return { rescale: true }
-      return reason === 'adjustment' && names.includes('prices') ? { prices: 'raw' } : undefined
-    })
+  const remedies = imported.flatMap(({ report }) => refusedTickers(report)).map(({ loadsWith }) => loadsWith)
   const [params] = remedies
   const isCommon = remedies.every(other => JSON.stringify(other) === JSON.stringify(params))
   if (params === undefined || !isCommon || refusedFiles.length > 0) return {}
@@ -258,7 +246,10 @@ function fileDocument({ report, rejects }: Imported): Row {
       ...warning,
       first: first.map(oddity => ({ ...oddity, detail: textWithOptions(oddity.detail) })),
     }))
-    const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: textWithOptions(message) }))
+    const refused = report.refused.map(({ message, loadsWith, ...more }) => ({
+      ...more,
+      message: textWithOptions(message),
+    }))
     const resumed = report.resumed ? { resumed: report.resumed } : {}
     return { ...fileInfo, ...resumed, adjustment, tickers, refused, rejected, rejects, remarks, warnings }
   }
