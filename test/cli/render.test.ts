@@ -50,7 +50,7 @@ describe('a table', () => {
 
   test('says which columns are left out', async () => {
     const text = await blocksText([{ title: ['two'], table: TABLE }], screen(40))
-    expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv has every column')
+    expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv shows every column')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 

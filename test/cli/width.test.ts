@@ -125,5 +125,5 @@ test('COLUMNS counts more than the terminal, and less than 40 is 40', async () =
 })
 
 test('omitted columns are named', async () => {
-  expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/FLIPS, STABILITY.* hidden/)
+  expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/FROM, STABILITY, FLIPS hidden/)
 })

@@ -133,7 +133,7 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
 
 /**
  * A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. With
- * --wide, columns that do not fit go into a second table; otherwise a note names the output that has them.
+ * --wide, columns that do not fit go into a second table; otherwise a note names the option that shows them.
  */
 function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: DescribedTable, style: DrawStyle): Table {
   const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
@@ -152,6 +152,8 @@ function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: Descr
     ),
   }
   if (allColumnsIn !== undefined) drawn.allColumnsIn = allColumnsIn
+  // A command without --wide leaves it undefined.
+  if (style.wide === false) drawn.allColumnsIn = 'wide'
   if (style.wide) drawn.continued = true
   return drawn
 }
@@ -160,7 +162,11 @@ function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: Descr
 function screenColumn(heading: Heading, { words }: DrawStyle): Column {
   const { title, screenTitle: sign, verbatimTitle: verbatim, kind } = heading
   const fullTitle = verbatim ? title : title.toUpperCase()
-  const column = { ...heading, title: words ? fullTitle : (sign ?? fullTitle) }
+  const column: Column = { ...heading, title: fullTitle }
+  if (!words && sign !== undefined) {
+    column.title = sign
+    column.fullName = `${sign} (${title})`
+  }
   return isNumeric(kind) ? { ...column, align: 'right' } : column
 }
 

@@ -8,6 +8,8 @@ import { flowPhrases, linesText, type Paint, wrap } from './text.js'
 
 export interface Column extends Pick<Heading, 'title' | 'hidePriority' | 'wraps'> {
   align?: 'right'
+  /** The name in the line about hidden columns (default: the title). */
+  fullName?: string
 }
 
 export type Cell = string | { text: string; tone: Tone }
@@ -15,8 +17,8 @@ export type Cell = string | { text: string; tone: Tone }
 export interface Table {
   columns: readonly Column[]
   rows: readonly (readonly Cell[])[]
-  /** The output for content that does not fit here (default csv). */
-  allColumnsIn?: 'json'
+  /** The option for columns that do not fit here (default csv). */
+  allColumnsIn?: 'json' | 'wide'
   /** Columns that do not fit go into a second table below; otherwise they are hidden. */
   continued?: boolean
 }
@@ -189,8 +191,8 @@ async function tableText(table: Table, screen: Screen): Promise<string> {
   const lines = await terminalTable(narrow, screen.paint)
   if (hidden.length === 0) return linesText(lines)
   if (table.continued) return `${linesText([...lines, ''])}${await tableText(continuation(table, hidden), screen)}`
-  const titles = hidden.map(i => table.columns[i]!.title)
-  const note = `${titles.join(', ')} hidden (terminal too narrow); --${table.allColumnsIn ?? 'csv'} has every column`
+  const names = hidden.toSorted((a, b) => a - b).map(i => table.columns[i]!.fullName ?? table.columns[i]!.title)
+  const note = `${names.join(', ')} hidden (terminal too narrow); --${table.allColumnsIn ?? 'csv'} shows every column`
   return linesText([...lines, ...wrap(note, screen.width)])
 }
 
