@@ -1,4 +1,4 @@
-import { PERFORMANCES } from '../../core/model/series.js'
+import { PERFORMANCES, type Performance } from '../../core/model/series.js'
 import { count, listNames, numberText, share } from '../../core/numbers.js'
 import type { BandCount, BandCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
@@ -172,9 +172,10 @@ function tableParts(tally: Tally): { table: Table }[] {
     tablePart(caption, [...headColumns, ...columns], rows, by === null ? {} : { grouped: true })
   const caption = 'How often each performance band followed'
   const isPriced = rows.some(({ base }) => base.kind !== 'theoretical')
-  if (!isPriced) return [table(caption, [...COUNT_COLUMNS, ...TOP_COLUMNS])]
+  const counts = [...COUNT_COLUMNS, ...rankColumns(rows)]
+  if (!isPriced) return [table(caption, [...counts, ...TOP_COLUMNS])]
   return [
-    table(caption, [...COUNT_COLUMNS, ...ROSE_COLUMNS, ...TOP_COLUMNS]),
+    table(caption, [...counts, ...ROSE_COLUMNS, ...TOP_COLUMNS]),
     table('Returns, compared with those after any bar', RETURN_COLUMNS),
   ]
 }
@@ -206,14 +207,30 @@ function tallyHeading(tally: Tally): string[] {
 
 const COUNT_COLUMNS: readonly Column<GroupWindow>[] = [
   column('n', 'count'),
-  { title: 'Indep', kind: 'count', hidePriority: 4, value: ({ n_independent }) => n_independent },
+  // The ranks stay longer: without the middle ones they look like two extremes.
+  { title: 'Indep', kind: 'count', hidePriority: 11, value: ({ n_independent }) => n_independent },
   { title: 'Open', kind: 'count', on: 'wide', value: ({ pending }) => pending },
   { title: 'No history', kind: 'count', on: 'wide', value: ({ no_history }) => no_history },
-  ...PERFORMANCES.map((name, i): Column<GroupWindow> => {
-    const value = ({ counts }: GroupWindow): Content => counts[name] || '.'
-    return { title: name, screenTitle: SIGNS[i]!, kind: 'count', hidePriority: 10 - Math.abs(i - 3), value }
-  }),
 ]
+
+/**
+ * A column for each performance band: the number of events, or their share if there are many. Numbers of four digits
+ * would not fit on a terminal of 80 columns.
+ */
+function rankColumns(rows: readonly GroupWindow[]): Column<GroupWindow>[] {
+  const areMany = rows.some(({ n }) => n >= MANY_EVENTS)
+  const value = ({ counts, shares }: GroupWindow, name: Performance): Content =>
+    (areMany ? shares : counts)[name] || '.'
+  return PERFORMANCES.map((name, i) => ({
+    title: name,
+    screenTitle: SIGNS[i]!,
+    kind: areMany ? 'share' : 'count',
+    hidePriority: 10 - Math.abs(i - 3),
+    value: row => value(row, name),
+  }))
+}
+
+const MANY_EVENTS = 1_000
 
 /** The share of rising prices, if prices are known. */
 const ROSE_COLUMNS: readonly Column<GroupWindow>[] = [
