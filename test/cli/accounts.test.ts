@@ -380,7 +380,7 @@ describe('bands keys', () => {
     expect((await ask('keys create alice')).out).toMatch(/^KEY +IDENTITY\nbands_\w{46} {2}\w{8}\n$/)
     for (const terminal of [40, 80]) {
       const out = unpainted((await ask('keys create alice --expires 90', { terminal })).out)
-      expect(out).toMatch(/alice +plus +key-\d\s+counts until 2026-04-01 00:00/)
+      expect(out).toMatch(/alice +plus +key-\d\s+is valid until 2026-04-01 00:00/)
       expect(out).toMatch(/^bands_[0-9A-Za-z]{46}$/m)
     }
   })
@@ -443,11 +443,9 @@ describe('bands keys', () => {
 
   test('revoke ends a key for good, and says so again', async () => {
     const { key, identity } = await told('keys create alice')
-    expect((await ask(`keys revoke bands_${identity}`)).out).toBe(`${identity} of alice counts no more\n`)
+    expect((await ask(`keys revoke bands_${identity}`)).out).toBe(`${identity} of alice is revoked\n`)
     expect(await whose(key)).toBeNull()
-    expect((await ask(`keys revoke ${identity}`)).out).toBe(
-      `${identity} of alice counts no more; it was revoked 2026-01-01 00:00\n`,
-    )
+    expect((await ask(`keys revoke ${identity}`)).out).toBe(`${identity} of alice is revoked since 2026-01-01 00:00\n`)
     expect(await told(`keys revoke ${identity}`)).toMatchObject({
       schema: 'bands.revoked-key/1',
       identity,
@@ -457,10 +455,10 @@ describe('bands keys', () => {
   })
 
   test.each([
-    ['', 86_400_000, 'counts until 2026-01-02 00:00 UTC, 1 day from now'],
-    [' --grace 7d', 7 * 86_400_000, 'counts until 2026-01-08 00:00 UTC, 7 days from now'],
-    [' --grace 12h', 12 * 3_600_000, 'counts until 2026-01-01 12:00 UTC, 12 hours from now'],
-    [' --grace 0', 0, 'counts no more'],
+    ['', 86_400_000, 'is valid until 2026-01-02 00:00 UTC, 1 day from now'],
+    [' --grace 7d', 7 * 86_400_000, 'is valid until 2026-01-08 00:00 UTC, 7 days from now'],
+    [' --grace 12h', 12 * 3_600_000, 'is valid until 2026-01-01 12:00 UTC, 12 hours from now'],
+    [' --grace 0', 0, 'is no longer valid'],
   ])('roll%s puts a key in place of another, which counts for a while yet', async (option, grace, words) => {
     const old = await told('keys create alice --name laptop --expires 90')
     const ran = await ask(`keys roll ${old.identity}${option} --json`)
@@ -484,7 +482,7 @@ describe('bands keys', () => {
     expect(await told(`keys roll ${identity} --expires 30`)).toMatchObject({ expires: '2026-01-31T00:00:00.000Z' })
   })
 
-  test('roll refuses a grace that is too long or no time, and a key that counts no more', async () => {
+  test('roll refuses a grace that is too long or no time, and a key that is no longer valid', async () => {
     const { identity } = await told('keys create alice')
     for (const grace of ['8d', '169h', '-1', '1w', 'long', '', '01d'])
       expect(await refused(`keys roll ${identity} --grace=${grace}`, 2)).toContain(
@@ -494,7 +492,7 @@ describe('bands keys', () => {
       `try:   bands keys roll ${identity} --grace 3d`,
     )
     await told(`keys revoke ${identity}`)
-    expect(await refused(`keys roll ${identity}`, 2)).toContain(`the key "${identity}" counts no more`)
+    expect(await refused(`keys roll ${identity}`, 2)).toContain(`the key "${identity}" is no longer valid`)
   })
 
   test('revoke and roll name the nearest key to one that is not there', async () => {

@@ -117,7 +117,7 @@ describe('a key', () => {
     expect((await ask(server.url + QUESTION, { headers })).status).toBe(401)
   })
 
-  it('counts no more once it is revoked or has expired, and with the new tier once that is changed', async () => {
+  it('is refused once it is revoked or has expired, and counts with the new tier once that is changed', async () => {
     const { key, identity } = await server.account('changing', 'free')
     expect((await server.get(QUESTION, key)).status).toBe(200)
     await server.accounts.setTier('changing', 'pro')

@@ -31,7 +31,7 @@ export function databasePath(choice: DatabaseChoice = {}): string {
   if (name === null) return defaultPath(choice)
   const [param, named] = name
   if (named === SAMPLE) {
-    const words = `the bundled sample answers questions, and nothing else uses it; ./${SAMPLE} is a file of that name.`
+    const words = `this command does not use the bundled sample; write ./${SAMPLE} for a file of that name.`
     throw wrong(param, words, { value: named })
   }
   return resolve(fileValue(param, named))

@@ -27,7 +27,7 @@ export async function copyAccounts(from: Accounts, to: Accounts, { replace = fal
     throw targetError(sentence`${parameter('to')} is ${location}, which is the source of the copy; name another one.`)
   if (!replace && (await to.accounts()).length > 0)
     throw targetError(
-      sentence`${location} has accounts; copy to where there are none, or put them in the place of those (${parameter('replace')}).`,
+      sentence`${location} has accounts; copy to where there are none, or replace them (${parameter('replace')}).`,
     )
   const rowCounts = await to.replaceTables(async (insert, readBack) => {
     const sent = new TablesDigest()

@@ -115,7 +115,7 @@ export function refuseNameOfActiveKey(namesakes: readonly KeyRow[], key: NewKey,
  */
 export function endOfReplacedKey(old: KeyRow, key: NewKey, until: string): number {
   if (keyState(keyFromRow(old), Date.parse(key.created)) !== 'active') {
-    const message = `the key ${quoted(old.identity)} counts no more, so none can take its place; make a new one.`
+    const message = `the key ${quoted(old.identity)} is no longer valid, so it cannot be replaced; make a new one.`
     throw new InvalidParameter(message, { param: 'identity', value: old.identity })
   }
   return Math.min(Date.parse(until), old.expires ?? Number.POSITIVE_INFINITY)

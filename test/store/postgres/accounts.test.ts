@@ -62,7 +62,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const layout = (more = '') => typed(`accounts layout --accounts ${url} ${more}`)
       const place = url.replace('bands@', '')
       expectRefusal(await layout(), 3, `there are no accounts in ${place}.`)
-      expect((await layout('--partitions 4')).out).toBe(`${place}: 4 partitions, made now, with nothing in them\n`)
+      expect((await layout('--partitions 4')).out).toBe(`${place}: 4 partitions, made now and empty\n`)
       expectRefusal(await layout('--partitions 8'), 6, 'a layout is chosen when their tables are made')
       const accounts = await kept(opened(url))
       const alice = await accounts.create('alice', 'free', iso(NOON))

@@ -149,7 +149,7 @@ const DAYS = {
 
 const usage: Command = {
   arguments: [['[NAME]', 'one account (default all)']],
-  options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
+  options: [...optionsOf(DAYS), ['--reconcile', 'sum the whole ledger and compare it with the counters']],
   examples: ['bands accounts usage', 'bands accounts usage alice --limit 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
   async run(context, args) {
@@ -169,7 +169,7 @@ const copy: Command = {
       ['FILE'],
     ],
   ],
-  options: [['--replace', 'put them in the place of what there is']],
+  options: [['--replace', 'replace the accounts that are there']],
   examples: [
     'bands accounts copy postgres://db.example/bands --accounts bands.accounts.db',
     'bands accounts copy bands.accounts.db --accounts postgres://db.example/bands',
@@ -220,7 +220,7 @@ const layout: Command = {
       ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
       : await accountsLayoutOf(choice, newPartitions)
     const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
-    const notes = [`${accounts}: ${tables}${isMade ? ', made now, with nothing in them' : ''}`]
+    const notes = [`${accounts}: ${tables}${isMade ? ', made now and empty' : ''}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }

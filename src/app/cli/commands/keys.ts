@@ -92,9 +92,9 @@ const revoke: Command = {
     const entryBefore = await accounts.key(identity)
     await accounts.revoke(identity, now.toISOString())
     const entry = (await accounts.key(identity))!
-    const revokedText = `${identity} of ${entry.account.name} counts no more`
+    const revokedText = `${identity} of ${entry.account.name} is revoked`
     const wasRevoked = entryBefore?.revoked != null
-    const note = wasRevoked ? `${revokedText}; it was revoked ${minuteText(entry.revoked)}` : revokedText
+    const note = wasRevoked ? `${revokedText} since ${minuteText(entry.revoked)}` : revokedText
     await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
@@ -124,8 +124,8 @@ const roll: Command = {
     const oldEntry = (await accounts.key(identity))!
     await showNewKey(context, key, newEntry, oldEntry)
     const remainingMs = Date.parse(oldEntry.expires!) - now.getTime()
-    const untilText = `counts until ${minuteText(oldEntry.expires)} UTC, ${durationText(remainingMs)} from now`
-    const validity = remainingMs <= 0 ? 'counts no more' : untilText
+    const untilText = `is valid until ${minuteText(oldEntry.expires)} UTC, ${durationText(remainingMs)} from now`
+    const validity = remainingMs <= 0 ? 'is no longer valid' : untilText
     await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${validity}.`)
   },
 }
@@ -150,7 +150,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const row = { key, ...keyRow(entry, context.world.now()) }
   const { account, tier, name } = row
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
-  const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minuteText(row.expires)}`
+  const until = row.expires === null ? 'is valid until it is revoked' : `is valid until ${minuteText(row.expires)}`
   const document = { schema: 'bands.key/1', ...row, replaces }
   const columns = Object.keys(row)
   await context.show({
