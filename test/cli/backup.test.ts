@@ -66,6 +66,12 @@ test('bands backup into a folder names backups by time and limits their number',
   expectRefusal(await typed(`backup ${backups}/${readdirSync(backups)[0]} --keep 1 --db ${db}`), 2, parent)
 })
 
+test('bands backup gives the size of a small one in kB', async () => {
+  const own = `--db ${folder.file('small.db')}`
+  await typed(`accounts create alice --tier free ${own}`)
+  expect((await typed(`backup ${folder.file('small-copy')} ${own}`)).out).toMatch(/^backed up .* \(\d+ kB\)\n$/)
+})
+
 test('neither does half of it: no database, a damaged one, no backup, one that is open elsewhere', async () => {
   const backup = folder.file('none')
   expectEnd(await typed(`backup ${backup} --db ${folder.file('missing.db')}`), 3, 'there is nothing to back up')

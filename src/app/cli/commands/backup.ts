@@ -47,7 +47,8 @@ const backup: Command = {
     const kinds = manifest.files.map(({ kind }) => kind)
     const row = { schema: 'bands.backup/2', folder, made: manifest.made, bytes, files: kinds, removed }
     const removedNotes = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
-    const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${formatMegabytes(bytes)})`
+    const size = bytes < 500_000 ? `${Math.ceil(bytes / 1000)} kB` : formatMegabytes(bytes)
+    const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${size})`
     await context.show(oneRow(row, [line, ...removedNotes]))
     if (hasAccountsElsewhere(context, args))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
