@@ -36,7 +36,7 @@ test('bands backup makes one checked folder, and bands restore puts it back and 
       `${file} is there already, and a backup replaces nothing`,
     )
   expect((await typed(`backup ${file}-2 --db ${db}`)).out).toMatch(
-    /^backed up and checked: data, accounts in \S+one-2 \(\d\.\d MB\)\n$/,
+    /^backed up and checked: data, accounts in \S+one-2 \(\d+ kB\)\n$/,
   )
   const before = (await typed(`events AAPL rsi_zone --json --db ${db}`)).out
   await typed(`remove AAPL --db ${db}`)
