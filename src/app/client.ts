@@ -329,7 +329,7 @@ function ownFieldsText(param: string, fields: unknown): string {
 }
 
 /** The address of a server, and the limits on waiting and retrying. */
-export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
+export interface RemoteClientOptions extends Omit<TransportOptions, 'hooks'> {
   /** The database of this machine that has the prices; studies of the server's events need them. */
   bars?: PricesChoice
 }
@@ -345,7 +345,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 }
 
 /** Only the kinds of values are checked here; an address, a key and numbers are read where they are used. */
-const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
+const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'hooks'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
   bars: (param, value) => checkOptions(param, value, PRICE_OPTIONS),
@@ -353,7 +353,7 @@ const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   retries: () => {},
   allowPlainHttp: flagValue,
   env: objectOf,
-  lent: objectOf,
+  hooks: objectOf,
 }
 
 /** How a database was opened. */

@@ -75,8 +75,8 @@ async function setting(
     clock += ms
   }
   const env = { HOME: folder.path, ...(KEYS[name] && { [`BANDS_${name.toUpperCase()}_KEY`]: KEYS[name] }) }
-  const lent = { sleep, now: () => clock, random: () => 0.5 }
-  return { vendor, folder, waits, options: { from: name, db: folder.file('bands.db'), env, providers, lent } }
+  const hooks = { sleep, now: () => clock, random: () => 0.5 }
+  return { vendor, folder, waits, options: { from: name, db: folder.file('bands.db'), env, providers, hooks } }
 }
 
 async function storedBars({ options: { db } }: Setting, ticker: string): Promise<VendorBar[]> {
@@ -363,8 +363,8 @@ describe('an update', () => {
     const first = await setting(name, { history, now: day('2030-06-15') })
     await fetchBars(['AAPL'], first.options)
     today = '2030-07-05'
-    const clock = { ...first.options.lent, now: () => day('2030-07-06') }
-    return { here: first, history, options: { ...first.options, lent: clock } }
+    const clock = { ...first.options.hooks, now: () => day('2030-07-06') }
+    return { here: first, history, options: { ...first.options, hooks: clock } }
   }
 
   const ACTIONS = [
@@ -410,9 +410,9 @@ describe('an update', () => {
     today = '2030-06-17'
     const { from: _, ...known } = here.options
     const calls = here.vendor.calls.length
-    const lent = { ...known.lent, now: () => day('2030-06-18') }
+    const hooks = { ...known.hooks, now: () => day('2030-06-18') }
     // Ten days back are more calls than five tickers.
-    const found = await updateBars(MARKET, { ...known, lent })
+    const found = await updateBars(MARKET, { ...known, hooks })
     expect(found.map(({ added }) => added)).toEqual([1, 1, 1, 1, 1])
     expect(here.vendor.calls.length - calls).toBe(5)
     for (const ticker of MARKET) expectBars(await storedBars(here, ticker), history(ticker)!)
@@ -428,9 +428,9 @@ describe('an update', () => {
     await fetchBars(others, { ...here.options, after: parseDay('2029-12-31')! })
     today = '2030-06-17'
     const { from: _, ...known } = here.options
-    const lent = { ...known.lent, now: () => day('2030-06-18') }
+    const hooks = { ...known.hooks, now: () => day('2030-06-18') }
     const calls = here.vendor.calls.length
-    const found = await updateBars(STOCKS, { ...known, lent })
+    const found = await updateBars(STOCKS, { ...known, hooks })
     // Ten working days, of the twelve stocks.
     expect(here.vendor.calls.length - calls).toBe(10)
     expect(found.map(({ ticker, added }) => [ticker, added]).sort()).toEqual(STOCKS.map(ticker => [ticker, 1]).sort())

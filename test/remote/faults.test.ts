@@ -283,7 +283,7 @@ describe('a question ends within its deadline', () => {
 
   it('with all its attempts and waits', async () => {
     const upstream = await scripted(text('', 500))
-    const error = await refused(remoteTo(upstream, { timeoutMs: 900, retries: 1000, lent: { random: () => 0.9 } }))
+    const error = await refused(remoteTo(upstream, { timeoutMs: 900, retries: 1000, hooks: { random: () => 0.9 } }))
     expect(error.message).toMatch(/answered 500 Internal Server Error/)
     expect(upstream.arrivals.length).toBeGreaterThan(1)
     expect(upstream.arrivals.at(-1)!.at - upstream.arrivals[0]!.at).toBeLessThan(5_000)

@@ -58,8 +58,8 @@ export async function nobody(): Promise<string> {
 
 /** Someone who asks it, without long waits and through no proxy, and goes with the test. */
 export function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
-  const lent = { random: () => 0.01 }
-  const remote = new Remote({ url, key: 'bands_test', fields: [], timeoutMs: 20_000, lent, env: {}, ...options })
+  const hooks = { random: () => 0.01 }
+  const remote = new Remote({ url, key: 'bands_test', fields: [], timeoutMs: 20_000, hooks, env: {}, ...options })
   onTestFinished(() => remote.close())
   return remote
 }

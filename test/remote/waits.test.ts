@@ -35,8 +35,8 @@ describe('a wait that a server asks for', () => {
       expect(Date.now()).toBeGreaterThanOrEqual(told)
       return good(...turn)
     })
-    const lent = { random: () => 0, now: () => Date.now() + 3_600_000 }
-    expect(await remoteTo(upstream, { lent }).events(QUESTION)).toEqual(GOOD_PAGE)
+    const hooks = { random: () => 0, now: () => Date.now() + 3_600_000 }
+    expect(await remoteTo(upstream, { hooks }).events(QUESTION)).toEqual(GOOD_PAGE)
     expect(upstream.arrivals).toHaveLength(2)
   })
 
@@ -52,8 +52,8 @@ describe('a wait that a server asks for', () => {
     ['a number of 400 digits', limited('9'.repeat(400)), null],
   ])('ends the question at once where it does not fit: %s', async (_, turn, reset) => {
     const upstream = await scripted(turn, good)
-    const lent = { now: () => Date.UTC(2026, 0, 1) }
-    const remote = remoteTo(upstream, { timeoutMs: 5_000, lent })
+    const hooks = { now: () => Date.UTC(2026, 0, 1) }
+    const remote = remoteTo(upstream, { timeoutMs: 5_000, hooks })
     const error = await remote.events(QUESTION).catch((thrown: RateLimited) => thrown)
     expect(error).toMatchObject({ code: 'rate_limit_exceeded', message: LIMITED.message })
     if (reset !== null) expect((error as RateLimited).reset).toBe(reset)

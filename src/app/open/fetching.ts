@@ -23,8 +23,8 @@ export interface VendorChoice {
   timeoutMs?: number
   /** No call is made, so that no key is needed. @internal */
   isPlanned?: boolean
-  /** Chance, waiting and time, for tests. @internal */
-  lent?: Partial<GetHooks>
+  /** Chance, waiting and time: a caller can replace each. @internal */
+  hooks?: Partial<GetHooks>
 }
 
 /** The variable with the key of a vendor: BANDS_TIINGO_KEY. */
@@ -40,12 +40,12 @@ export function vendorOrigin({ base }: Provider): string {
 /** A vendor, ready to be asked. Throws Unauthorized if it needs a key and there is none, except for a mere plan. */
 export function openVendor(
   provider: Provider,
-  { env = process.env, lent: testHooks, ...options }: VendorChoice = {},
+  { env = process.env, hooks: callersHooks, ...options }: VendorChoice = {},
 ): Vendor {
   const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
   if (options.isPlanned !== true) refuseMalformedKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
-  const hooks = { random: Math.random, now: Date.now, sleep, ...testHooks }
+  const hooks = { random: Math.random, now: Date.now, sleep, ...callersHooks }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
   // The file with the times of calls, which all runs share.
   const calls = join(stateFolder(env), `calls-${new URL(provider.base).host.replace(':', '-')}`)
@@ -105,7 +105,7 @@ const CHECKS: Checks<keyof FetchOptions | 'from'> = {
   onPlan: checkFunction,
   onTicker: checkFunction,
   isPlanned: flagValue,
-  lent: objectOf,
+  hooks: objectOf,
 }
 
 /**

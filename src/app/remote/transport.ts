@@ -51,7 +51,7 @@ export interface TransportOptions {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY (default: the process environment). */
   env?: Readonly<Record<string, string | undefined>>
   /** Chance, waiting and time, for tests. @internal */
-  lent?: Partial<TestHooks>
+  hooks?: Partial<TestHooks>
 }
 
 interface TestHooks extends Pick<GetHooks, 'random' | 'now'> {
@@ -82,7 +82,7 @@ export class Transport {
   #quietUntil = 0
 
   /** Throws InvalidParameter for an address that cannot be used, ConfigError for a key that cannot be one. */
-  constructor({ url, key, timeoutMs, retries, allowPlainHttp = false, env = process.env, lent }: TransportOptions) {
+  constructor({ url, key, timeoutMs, retries, allowPlainHttp = false, env = process.env, hooks }: TransportOptions) {
     this.address = addressOf(url, { allowPlainHttp })
     if (typeof key !== 'string' || !/^[\x21-\x7e]{1,512}$/.test(key))
       throw new ConfigError('the API key is empty, too long, or has characters that no key has.')
@@ -93,7 +93,7 @@ export class Transport {
       random: Math.random,
       sleep: (ms, signal) => pause(ms, undefined, { signal }),
       now: Date.now,
-      ...lent,
+      ...hooks,
     }
     this.#connections = connectionsTo(this.address, env)
   }

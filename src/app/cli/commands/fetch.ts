@@ -191,7 +191,7 @@ async function openVendorFor(context: Context, provider: Provider, args: Args): 
     env: context.world.env,
     timeoutMs: context.config.timeout * 1000,
     isPlanned: args.flag('dry-run'),
-    lent: { sleep },
+    hooks: { sleep },
   }
   return context.closeAtEnd(openVendor(provider, key === null ? options : { ...options, key }))
 }
