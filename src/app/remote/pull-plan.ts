@@ -31,7 +31,7 @@ export type PullStore = Pick<Store, 'pages' | 'ticker'>
 type PullStep = 'new' | 'rest' | 'update' | 'done'
 
 export interface PlannedSeries extends SeriesKey {
-  due: PullStep
+  nextStep: PullStep
   price: Price
 }
 
@@ -85,7 +85,7 @@ export async function makePullPlan(
   const stoppedRun = isSamePull && now.getTime() - Date.parse(run.started) < MAX_RUN_AGE_MS ? run : null
   const plan = await planSeries(store.pages, url, request, stoppedRun)
   // A run that was stopped after its last series only missed its end: this is a new run.
-  const isOver = stoppedRun !== null && plan.series.every(({ due }) => due === 'done')
+  const isOver = stoppedRun !== null && plan.series.every(({ nextStep }) => nextStep === 'done')
   return isOver ? planSeries(store.pages, url, request, null) : plan
 }
 
@@ -100,12 +100,12 @@ async function planSeries(
   const distinctSeries = new Map(series.map(key => [mapKeyOf(key), key])).values()
   for (const key of distinctSeries) {
     const state = await readPullState(pages, key, url, { replace, run })
-    const price = state.due === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)
+    const price = state.nextStep === 'done' ? { least: 0, most: 0 } : priceOf(state.series, state)
     const pulledAt = state.series.kept[0]?.pulled_at ?? ''
-    unordered.push({ planned: { ...keyOf(key), due: state.due, price }, pulledAt })
+    unordered.push({ planned: { ...keyOf(key), nextStep: state.nextStep, price }, pulledAt })
   }
   unordered.sort((a, b) => {
-    const byStep = STEP_ORDER.indexOf(a.planned.due) - STEP_ORDER.indexOf(b.planned.due)
+    const byStep = STEP_ORDER.indexOf(a.planned.nextStep) - STEP_ORDER.indexOf(b.planned.nextStep)
     if (byStep !== 0) return byStep
     return a.pulledAt < b.pulledAt ? -1 : Number(a.pulledAt > b.pulledAt)
   })
@@ -116,7 +116,7 @@ async function planSeries(
 const STEP_ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
 interface PullState {
-  due: PullStep
+  nextStep: PullStep
   /** `kept`: the pages that answer questions. `coming`: those of an unfinished pull. Both are empty for a new series. */
   series: StoredPages
   /** Whether stored pages are ignored: with `replace`, until this run has pulled the series to its end. */
@@ -132,14 +132,14 @@ export async function readPullState(
 ): Promise<PullState> {
   const stored = (await pages?.series(key)) ?? null
   if (stored === null || stored.url !== url)
-    return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, startsAgain: replace }
+    return { nextStep: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, startsAgain: replace }
   const isOfRun = (page: StoredPage | undefined): boolean =>
     run !== null && page !== undefined && page.pulled_at >= run.started
   const newest = stored.kept[0]
   // With `replace`, an unfinished pull of another run, whose pages are `coming`, begins again.
   const series = !replace || isOfRun(stored.coming[0]) ? stored : { ...stored, coming: [] }
   const wasPulled = isOfRun(newest)
-  return { due: stepOf(series, { wasPulled }), series, startsAgain: replace && !wasPulled }
+  return { nextStep: stepOf(series, { wasPulled }), series, startsAgain: replace && !wasPulled }
 }
 
 /** The next step of a series. @param wasPulled whether the run that continues has pulled its newest page */

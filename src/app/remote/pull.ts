@@ -112,7 +112,7 @@ function newItem(planned: PlannedSeries): PullItem {
     refusal: null,
     requested: false,
     startsAgain: false,
-    complete: planned.due === 'done',
+    complete: planned.nextStep === 'done',
     isNew: false,
     gaps: 0,
   }
@@ -149,14 +149,15 @@ class PullWork {
 
   /** Pulls the newest page of each series that is new or may have changed, and reports the price of the others. */
   async #pullFirstPages(): Promise<void> {
-    for (const item of this.#items) if (item.due === 'new' || item.due === 'update') await this.#pullPage(item)
+    for (const item of this.#items)
+      if (item.nextStep === 'new' || item.nextStep === 'update') await this.#pullPage(item)
     const price = this.#creditsMissing()
     if (this.#creditsLeft !== null && price.least > 0) await this.#options.onPriced?.(price, this.#creditsLeft)
   }
 
   /** Pulls the missing pages of a series, until the server refuses it or its pages have had a gap MAX_GAPS times. */
   async #pullRest(item: PullItem): Promise<void> {
-    if (item.due === 'done' && (await this.#isOutOfDate(item))) item.complete = false
+    if (item.nextStep === 'done' && (await this.#isOutOfDate(item))) item.complete = false
     while (!item.complete && item.refusal === null && item.gaps < MAX_GAPS) await this.#pullPage(item)
   }
 

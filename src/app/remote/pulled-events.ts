@@ -119,8 +119,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     if (hasCondition(query))
       return whyEmptyWhen(
         query,
-        plain => this.#history(plain),
-        plain => this.whyEmpty(plain),
+        withoutCondition => this.#history(withoutCondition),
+        withoutCondition => this.whyEmpty(withoutCondition),
       )
     const { events, ...range } = await this.#history(query)
     return noEventsReason(range, [...new Set(events.map(event => event.band))])
@@ -161,7 +161,12 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
       const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
-    return historyWhen(query, sourceText(query), plain => this.#history(plain, { needsOutcomes }), historyOfKey)
+    return historyWhen(
+      query,
+      sourceText(query),
+      withoutCondition => this.#history(withoutCondition, { needsOutcomes }),
+      historyOfKey,
+    )
   }
 
   /** The events that match a query without a condition, oldest first, with their series, its context and scope. */
@@ -251,9 +256,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     if (beforeRange > 0)
       addNote(`was pulled from ${formatDay(after + 1)} on: its band on ${datesText(beforeRange)} before is not known.`)
     const firstChange = days[0]
-    const beforeChange = countDays(
-      day => day > after && day <= upTo && (firstChange === undefined || day < firstChange),
-    )
+    const knownFrom = firstChange ?? Number.POSITIVE_INFINITY
+    const beforeChange = countDays(day => day > after && day <= upTo && day < knownFrom)
     if (beforeChange > 0 && firstChange === undefined)
       addNote(`has no change in the pulled data, so its band on ${datesText(beforeChange)} is not known.`)
     else if (beforeChange > 0)
@@ -290,9 +294,10 @@ function viewOf(series: StoredPages): SeriesView {
 /** The events after a day that match the bands and the `before` of a query, oldest first. Its context does not count. */
 function matchingEvents({ events, days }: SeriesView, query: HistoryQuery, after: Day): BandEvent[] {
   const { before: until = Number.POSITIVE_INFINITY, bands } = query
-  return events.filter(
-    (event, i) => days[i]! > after && days[i]! < until && (bands === undefined || bands.includes(event.band)),
-  )
+  return events.filter((event, i) => {
+    const isInTime = days[i]! > after && days[i]! < until
+    return isInTime && (bands === undefined || bands.includes(event.band))
+  })
 }
 
 /**

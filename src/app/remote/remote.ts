@@ -210,8 +210,8 @@ export class Remote implements Source {
     if (hasCondition(query))
       return whyEmptyWhen(
         query,
-        plain => this.#fullHistory(plain),
-        plain => this.whyEmpty(plain),
+        withoutCondition => this.#fullHistory(withoutCondition),
+        withoutCondition => this.whyEmpty(withoutCondition),
       )
     // A note is kept for the query that was sent: one for each band, or, by a tally, one for all bands.
     const { bands: _bands, ...allBands } = query
@@ -258,19 +258,22 @@ export class Remote implements Source {
 
   /** The history of a query, which may have a condition. */
   async #history(query: HistoryQuery): Promise<EventHistory> {
-    const readHistory = (plain: HistoryQuery): Promise<EventHistory> => this.#fullHistory(plain)
+    const readHistory = (withoutCondition: HistoryQuery) => this.#fullHistory(withoutCondition)
     return hasCondition(query) ? historyWhen(query, this.url, readHistory) : readHistory(query)
   }
 
   /** All events of a query without a condition, each with the band of the context if there is one. */
   async #fullHistory(query: HistoryQuery): Promise<EventHistory> {
-    const { context, ...plain } = query
+    const { context, ...withoutContext } = query
     const { ticker, field, timeframe } = query
     const band = context?.band
+    // The API takes a context only with a band; for any other the bands are added below.
     const directQuery: DirectQuery =
-      context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
+      context === undefined || band === undefined
+        ? withoutContext
+        : { ...withoutContext, context: { ...context, band } }
     const events = await this.#allEvents(directQuery)
-    // The first page, already requested, shows the range; another answer may have come since.
+    // From the first page, which was requested already; #range may be of another query by now.
     const range = rangeOf(await this.page({ ...queryForEachBand(directQuery)[0]!, limit: MAX_PAGE_EVENTS }))
     let shownEvents: HistoricEvent[] = events
     if (context !== undefined && band === undefined)

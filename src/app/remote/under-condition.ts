@@ -92,9 +92,9 @@ export async function historyWhen(
   historyOfField: (key: SeriesKey) => Promise<EventHistory> = readHistory,
 ): Promise<EventHistory> {
   // parseDecidable refuses a condition whose events a lag would change, so the lag is dropped.
-  const { when, lag: _lag, ...plain } = query
+  const { when, lag: _lag, ...withoutCondition } = query
   const condition = parseDecidable(query, sourceName)
-  const history = await readHistory(plain)
+  const history = await readHistory(withoutCondition)
   const { ticker, field, timeframe, events, query_range } = history
   entitle({ field, when }, tierOfRange(query_range), BUILT_IN_FIELDS)
   const fieldHistories = new Map<string, EventHistory>()
@@ -114,12 +114,12 @@ export async function historyWhen(
 
 /** Why a query found no event: there is none without its condition either, or the condition held on none. */
 export async function whyEmptyWhen<Why extends WhyEmpty | null>(
-  { when: _when, ...plain }: UnderCondition,
+  { when: _when, ...withoutCondition }: UnderCondition,
   readHistory: (query: HistoryQuery) => Promise<EventHistory>,
   whyEmpty: (query: HistoryQuery) => Promise<Why>,
 ): Promise<Why | WhyEmpty> {
-  const { length } = (await readHistory(plain)).events
-  return length === 0 ? whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
+  const { length } = (await readHistory(withoutCondition)).events
+  return length === 0 ? whyEmpty(withoutCondition) : { code: 'when_never', events: length, unknown: 0 }
 }
 
 /** Throws the error of `errorFor` if an event lies before the first event of another field, or after its history. */

@@ -151,8 +151,8 @@ function seriesRow({ added, refusal, outcome, ...report }: SeriesReport, source:
 
 function describePlan(plan: PullPlan): Described {
   const { url, series, price } = plan
-  const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
-    return { ticker, timeframe, field, due, credits_least: least, credits_most: most }
+  const rows = series.map(({ ticker, timeframe, field, nextStep, price: { least, most } }) => {
+    return { ticker, timeframe, field, due: nextStep, credits_least: least, credits_most: most }
   })
   return {
     document: { schema: 'bands.pull-plan/1', source: url, credits: price, series: rows },
@@ -165,7 +165,7 @@ function describePlan(plan: PullPlan): Described {
 /** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, …` */
 function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
   const parts = Object.entries(DUE_WORDS).flatMap(([due, words]) => {
-    const number = series.filter(planned => planned.due === due).length
+    const number = series.filter(planned => planned.nextStep === due).length
     return number === 0 ? [] : [`${numberText(number)} ${words}`]
   })
   const further = price.most === null ? `, one more for each further ${MAX_PAGE_EVENTS} events` : ''
