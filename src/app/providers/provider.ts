@@ -192,5 +192,6 @@ export function sourceOf(provider: string, after: Day | undefined): string {
 /** The vendor and the range in the source of stored bars; null for bars that were not fetched. */
 export function fetchedFrom(source: string): { provider: string; after: Day | undefined } | null {
   const [, provider, after] = /^fetched from (\S+)(?: after (\d{4}-\d\d-\d\d))?$/.exec(source) ?? []
-  return provider === undefined ? null : { provider, after: after === undefined ? undefined : parseDay(after)! }
+  if (provider === undefined) return null
+  return { provider, after: after === undefined ? undefined : parseDay(after)! }
 }

@@ -54,6 +54,7 @@ class TablesDigest {
   readonly rowCounts = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0])) as Record<AccountTable, number>
   readonly #hashSums = Object.fromEntries(ACCOUNT_TABLE_NAMES.map(table => [table, 0n])) as Record<AccountTable, bigint>
 
+  /** Adds rows to the sums of a table. */
   add(table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
     for (const row of rows) {
       this.rowCounts[table] += 1

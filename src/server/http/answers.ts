@@ -203,6 +203,7 @@ export class Answers {
     return answer
   }
 
+  /** Caches an answer in place of an earlier one of this name; not one that is larger than the whole cache. */
   #addToCache(name: string, answer: Answer, { stamp, version }: Pick<CachedAnswer, 'stamp' | 'version'>): void {
     const bytes = answer.body.length + 2 * name.length + ENTRY_OVERHEAD_BYTES
     if (bytes > this.#maxBytes) return

@@ -262,6 +262,7 @@ export function errorAnswers(shape: ErrorShape): Record<string, ResponseObject> 
   return answers
 }
 
+/** The error that some work throws, for an example. */
 function errorThrownBy(work: () => unknown): BandsError {
   try {
     work()

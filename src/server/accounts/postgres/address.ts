@@ -93,14 +93,14 @@ interface Line {
 function readServices(file: string): Map<string, Line[]> {
   const services = new Map<string, Line[]>()
   let lines: Line[] = []
-  for (const [i, raw] of readText(file).split('\n').entries()) {
-    const text = raw.trim()
+  for (const [lineIndex, line] of readText(file).split('\n').entries()) {
+    const text = line.trim()
     const [, service] = /^\[(.+)\]$/.exec(text) ?? []
     if (service !== undefined) {
       lines = []
       // Of two services with one name, the first counts.
       if (!services.has(service)) services.set(service, lines)
-    } else if (text !== '' && !text.startsWith('#')) lines.push({ number: i + 1, text })
+    } else if (text !== '' && !text.startsWith('#')) lines.push({ number: lineIndex + 1, text })
   }
   return services
 }
