@@ -50,12 +50,12 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
   ]
 }
 
-/** The tests of the difference: the default one first, the naive one last. @param few the reason why there is none, or null */
+/** The tests of the difference, the default one first. @param few the reason why there is none, or null */
 export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
   const shiftOptions = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
-  const tests: [test: TestKey, run: () => TestResult, isWanted: boolean][] = [
+  const tests: [test: TestKey, run: () => TestResult, isQueried: boolean][] = [
     [DEFAULT_TEST, () => defaultTest(cell), true],
     ['shift', () => plainShiftTest(cell, shiftOptions()), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
@@ -64,7 +64,7 @@ export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery
     // The textbook t, as if all excess returns were independent.
     ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
-  return tests.filter(([, , isWanted]) => isWanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+  return tests.filter(([, , isQueried]) => isQueried).map(([test, run]) => (few === null ? run() : noTest(test, few)))
 }
 
 /** The excess return of each event over its ticker's base. */
@@ -123,15 +123,15 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
  */
 function calendarTimeStatistic({ portfolio, benchmark }: EventPortfolio): { t: number; df: null } | null {
   const { open, sum, excess } = portfolio
-  const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
-  const days = Int32Array.from(open.keys()).filter(isHeld)
+  const counts = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
+  const days = Int32Array.from(open.keys()).filter(counts)
   const lag = automaticLag(days.length)
-  const meanPosition = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
-  const market = benchmark === null ? null : Float64Array.from(days, day => benchmark[day]!)
-  const estimate =
-    market === null
-      ? neweyWest(meanPosition(excess), meanPosition(open), lag)
-      : neweyWestAlpha(meanPosition(sum), market, lag)
+  const onDays = (valueOn: (day: number) => number): Float64Array => Float64Array.from(days, valueOn)
+  const excessReturns = onDays(day => excess[day]! / open[day]!)
+  const returns = onDays(day => sum[day]! / open[day]!)
+  const ones = onDays(() => 1)
+  const market = benchmark === null ? null : onDays(day => benchmark[day]!)
+  const estimate = market === null ? neweyWest(excessReturns, ones, lag) : neweyWestAlpha(returns, market, lag)
   return estimate === null ? null : { t: estimate.t, df: null }
 }
 
@@ -192,15 +192,15 @@ export function bootstrapBlocks({ horizon, series, diff }: CalendarCell): { bloc
 /**
  * 95 % interval of the difference by the BCa bootstrap (Efron 1987) of independent units. Overlapping windows and
  * tickers that move together are not independent, so units of events that share no day are drawn.
- * Its ends are moved out as in `blocksOf`. With very uneven units the interval remains too narrow. Leaving it out there
- * would bias the rest, because clustering depends on the later returns.
+ * Its ends are moved out as in `bootstrapBlocks`. With very uneven units the interval remains too narrow. To leave it
+ * out there would bias the rest, because clustering depends on the later returns.
  */
 function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
   const units = independentUnits(series, horizon)
   if (units.length < LEAST_UNITS) return noInterval('bca', fewUnits(units.length))
-  const values = Float64Array.from(units.keys())
+  const indices = Float64Array.from(units.keys())
   const tail = expandedTail(effectiveUnits(units))
-  const ends = bca(values, drawn => meanOverUnits(units, drawn), { ...resampling, tail })
+  const ends = bca(indices, drawn => meanOverUnits(units, drawn), { ...resampling, tail })
   if (ends === null) return noInterval('bca', 'no resample differs from another')
   return { method: 'bca', level: 0.95, ...ends, block: null, units: units.length, reason: null }
 }
@@ -213,9 +213,9 @@ function noInterval(method: Interval['method'], reason: string): Interval {
 type RandomEntry = StudyWindow['random_entry']
 
 /**
- * Draws the first days of units of events, without replacement, from the days of the calendar. Events with overlapping
- * windows, and those of several tickers, move together. Drawn one by one they would share fewer bars and vary less by
- * chance.
+ * Compares the mean return after the events with that of random entries. In each draw, every unit of events begins on a
+ * random day of the calendar, drawn without replacement. Events of one unit are moved together: drawn one by one they
+ * would share fewer bars and vary less by chance.
  *
  * Each mean, less the mean of all draws, is divided by its own Newey-West error. Events in volatile times vary more
  * than draws do, so plain means find too much. p is two-sided and counts the events as a draw (Davison & Hinkley 1997).
@@ -226,7 +226,7 @@ type RandomEntry = StudyWindow['random_entry']
 export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry {
   const units = independentUnits(cell.series, cell.horizon)
   if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
-  const drawn = errorsOfDraws(cell, units, draws, random)
+  const drawn = meansOfDraws(cell, units, draws, random)
   if (drawn.length === 0)
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
   // Sorted, so that the sum does not depend on the order of the draws.
@@ -249,40 +249,46 @@ interface Entries {
   counts: Float64Array
 }
 
-/** Draws random entries, and returns the mean return of each draw with its error; without draws that have no return. */
-function errorsOfDraws(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
+/** The mean return of each draw of random entries, with its error; draws without any return are left out. */
+function meansOfDraws(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
   const days = Int32Array.from(cell.calendar.keys())
   const addUnit = unitAdder(cell)
-  const total: Entries = { sums: new Float64Array(days.length), counts: new Float64Array(days.length) }
-  const drawnErrors: RatioError[] = []
+  const entries: Entries = { sums: new Float64Array(days.length), counts: new Float64Array(days.length) }
+  const means: RatioError[] = []
   for (let draw = 0; draw < draws; draw++) {
-    total.sums.fill(0)
-    total.counts.fill(0)
+    entries.sums.fill(0)
+    entries.counts.fill(0)
     for (let i = 0; i < units.length; i++) {
       // Fisher-Yates shuffle, stopped after the needed number. The next draw continues from this order.
-      const j = i + random.below(days.length - i)
-      const day = days[j]!
-      days[j] = days[i]!
+      const chosen = i + random.below(days.length - i)
+      const day = days[chosen]!
+      days[chosen] = days[i]!
       days[i] = day
-      addUnit(units[i]!, day, total)
+      addUnit(units[i]!, day, entries)
     }
-    const meanOfDraw = ratioError(total.sums, total.counts, cell.horizon)
-    if (meanOfDraw.n > 0) drawnErrors.push(meanOfDraw)
+    const meanOfDraw = ratioError(entries.sums, entries.counts, cell.horizon)
+    if (meanOfDraw.n > 0) means.push(meanOfDraw)
   }
-  return drawnErrors
+  return means
 }
 
-/** Returns a function that adds the returns after a unit's events as if it began on another day; the calendar wraps around. */
+/**
+ * Returns a function that moves a unit of events to another first day, and adds the returns that follow there. Days
+ * beyond the end of the calendar go on at its start.
+ */
 function unitAdder({ members, calendar }: Cell) {
   const size = calendar.length
-  const { inPlace, filled, rowStarts, firstDays, lastDays, eventEnds } = returnsByIndex(members, size)
+  const { inPlace, filled, rowStarts, firstDays, lastDays, eventEnds } = returnsByDay(members, size)
+  const returnAfterDay = (event: number, day: number): number => {
+    if (day < firstDays[event]! || day > lastDays[event]!) return Number.NaN
+    const rowStart = rowStarts[event]!
+    return rowStart >= 0 ? inPlace[rowStart + day - size]! : filled[~rowStart + day]!
+  }
   return (unit: Unit, newFirstDay: number, { sums, counts }: Entries): void => {
     for (let day = unit.from; day <= unit.to; day++) {
       const newDay = (newFirstDay + day - unit.from) % size
       for (let event = day === 0 ? 0 : eventEnds[day - 1]!; event < eventEnds[day]!; event++) {
-        if (newDay < firstDays[event]! || newDay > lastDays[event]!) continue
-        const rowStart = rowStarts[event]!
-        const value = rowStart >= 0 ? inPlace[rowStart + newDay - size]! : filled[~rowStart + newDay]!
+        const value = returnAfterDay(event, newDay)
         if (Number.isNaN(value)) continue
         sums[newDay]! += value
         counts[newDay]!++
@@ -292,17 +298,16 @@ function unitAdder({ members, calendar }: Cell) {
 }
 
 /**
- * The returns of each event's ticker by calendar day, from the first to the last day on which it has a return. A ticker
- * without a gap between them is read in place. The others are copied to `filled`, NaN in the gaps.
- * The start of a ticker's row is at least 0 in `inPlace`, where `size` is added to it. For a row of `filled` it is the
- * bitwise complement, which is negative.
+ * A row of returns for each ticker, by calendar day from its first to its last return, and the row of each event. A
+ * ticker without a gap has its row in `inPlace`, the buffer of its returns. The others have a copy in `filled`, NaN in
+ * the gaps. A row start is the index of day 0. In `inPlace` it is stored plus `size`, so that none is negative. In
+ * `filled` it is stored as its bitwise complement, which is negative.
  */
-function returnsByIndex(members: Cell['members'], size: number) {
+function returnsByDay(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns
   let withGaps = 0
   const memberRowStarts = members.map(({ returns, indices }) => {
     if (returns.buffer !== buffer || !isConsecutive(indices)) return ~(withGaps++ * size)
-    // `size` is added, so that the number is not negative.
     return returns.byteOffset / returns.BYTES_PER_ELEMENT - indices[0]! + size
   })
   const filled = new Float64Array(withGaps * size).fill(Number.NaN)
@@ -327,7 +332,7 @@ function eventsByDay(members: Cell['members'], memberRowStarts: readonly number[
   const rowStarts = new Int32Array(count)
   const firstDays = new Int32Array(count)
   const lastDays = new Int32Array(count)
-  // Where the next event of each day goes: at first behind the events of the day before.
+  // Where the next event of each day is stored: at first after all events of the days before.
   const next = new Int32Array(size)
   next.set(eventEnds.subarray(0, -1), 1)
   members.forEach(({ indices, events }, member) => {
@@ -341,7 +346,7 @@ function eventsByDay(members: Cell['members'], memberRowStarts: readonly number[
   return { eventEnds, rowStarts, firstDays, lastDays }
 }
 
-/** Sums in another order differ in the last digits. That must not count where every draw is equal. */
+/** A smaller difference is rounding: sums in another order differ in the last digits. */
 const ROUNDING = 1e-12
 
 /** Distance of a mean from the centre, in its own errors. A mean without variation lies infinitely far. */
@@ -352,8 +357,9 @@ function errorsFrom(centre: number, { mean, error }: RatioError): number {
 }
 
 /**
- * p: the share of draws that lie as far from their centre as the events do, each in its own errors. The range holds 95
- * % of draws, in errors of the events. All are null where the variation of the events is unknown.
+ * `p` is the share of draws, the events included, that lie as far from the centre as the events do, each in its own
+ * errors. From `low` to `high` lie 95 % of the draws, if they varied as the events do. All are null where the returns
+ * after the events do not vary.
  */
 function chanceOfDraws(
   drawn: readonly RatioError[],
@@ -375,18 +381,20 @@ function eventMeanOf({ members, calendar, horizon }: Cell): RatioError {
   return ratioError(excess, events, horizon)
 }
 
-/** The mean return if each event is replaced by the mean of its ticker's base bars in its year. */
+/** The mean over the events of the mean return after all base bars of their ticker in their calendar year. */
 function yearMatchedMean({ members, calendar, n }: Cell): number {
   let total = 0
   for (const { indices, returns, events } of members) {
-    for (let next = 0; next < events.length; ) {
-      const day = calendar[indices[events[next]!]!]!
-      const year = yearOf(day)
+    let next = 0
+    // Each round takes the events of one year.
+    while (next < events.length) {
+      const year = yearOf(calendar[indices[events[next]!]!]!)
       const from = countBelow(indices, countBelow(calendar, dayOf(year, 1, 1)!))
       const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
       const first = next
       while (next < events.length && events[next]! < to) next++
-      total += ((next - first) * sum(returns.subarray(from, to))) / (to - from)
+      const yearMean = sum(returns.subarray(from, to)) / (to - from)
+      total += (next - first) * yearMean
     }
   }
   return total / n
