@@ -74,7 +74,7 @@ function eventsSharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
     })
 }
 
-type Test = readonly [test: string, name: string, run: (events: readonly DatedEvent[]) => EventTest]
+type Test = readonly [test: string, title: string, run: (events: readonly DatedEvent[]) => EventTest]
 
 /** This test allows for events that share days, so it uses all events. The others assume independent events. */
 const JOINT_TEST: Test = [
@@ -94,13 +94,14 @@ const TESTS: readonly Test[] = [
 ]
 
 /**
- * The result of a test. Its name gives the number of events, if the test uses fewer than all `n`.
- * @param used the events of the test, or the reason why there is no test
+ * The result of a test. Its name gives the number of events, if the test uses fewer than all.
+ * @param events those that the test uses, or the reason why there is no test
+ * @param allEvents the number of all events
  */
-function runTest([test, title, run]: Test, used: readonly DatedEvent[] | string, n: number): TestResult {
-  if (typeof used === 'string') return { test, name: title, ...noTest(used) }
-  const { statistic, df, p, reason } = run(used)
-  const name = used.length === n ? title : `${title}, ${used.length} events that share no day`
+function runTest([test, title, run]: Test, events: readonly DatedEvent[] | string, allEvents: number): TestResult {
+  if (typeof events === 'string') return { test, name: title, ...noTest(events) }
+  const { statistic, df, p, reason } = run(events)
+  const name = events.length === allEvents ? title : `${title}, ${events.length} events that share no day`
   return { test, name, statistic, df, p, reason }
 }
 
@@ -148,7 +149,10 @@ export function modelledEvents(
   })
 }
 
-/** The event over the bars 1..h. Null while they have not all elapsed, or where the benchmark has no return. */
+/**
+ * The abnormal returns over the `horizon` bars after an event; null if one is in the future, or has no benchmark
+ * return.
+ */
 function abnormalEventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
   if (model === null || bar + horizon >= days.length) return null
   const from = bar + 1
@@ -162,20 +166,28 @@ function abnormalEventOver({ bar, days, returns, market, model }: ModelledEvent,
   }
 }
 
-/** Cumulative abnormal return at each bar of the path, counted from the event; NaN where unknown. */
+/**
+ * The cumulative abnormal return at each bar from `before` bars before the event to `after` bars after it. It is 0 at
+ * the event, and NaN where unknown.
+ */
 function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: number, after: number): Float64Array {
   const path = new Float64Array(before + after + 1).fill(Number.NaN)
   if (model === null) return path
   const from = Math.max(0, bar - before)
   const to = Math.min(returns.length, bar + after + 1)
   const abnormal = abnormalReturns(model, returns.subarray(from, to), market?.subarray(from, to))
-  path[before] = 0
-  for (let t = bar + 1; t < to; t++) path[before + t - bar] = path[before + t - bar - 1]! + abnormal[t - from]!
-  for (let t = bar; t > from; t--) path[before + t - bar - 1] = path[before + t - bar]! - abnormal[t - from]!
+  const returnOf = (t: number): number => abnormal[t - from]!
+  // The index in the path of bar `t` is `t - first`.
+  const first = bar - before
+  path[bar - first] = 0
+  for (let t = bar + 1; t < to; t++) path[t - first] = path[t - 1 - first]! + returnOf(t)
+  for (let t = bar - 1; t >= from; t--) path[t - first] = path[t + 1 - first]! - returnOf(t + 1)
   return path
 }
 
-/** The model of an event, from the returns in the estimation period before it; null with the reason if some are missing. */
+/**
+ * The model of an event, from the returns in the estimation period before it; null with the reason if any is missing.
+ */
 function estimateModel({ bar, returns, market }: Omit<ModelledEvent, keyof Estimate>): Estimate {
   const from = bar - ESTIMATION.first
   // The first bar of a ticker has no return.
@@ -196,7 +208,7 @@ function hasGap(values: Float64Array): boolean {
   return values.some(Number.isNaN)
 }
 
-/** A benchmark whose last bar is older than this number of days says nothing about the market of the day. */
+/** A close of the benchmark that is older, in days, says nothing about the market of the day. */
 const OLDEST_DAYS = 7
 
 /**
@@ -209,9 +221,10 @@ function benchmarkReturns({ days, close, timeframe }: Series, calendar: Int32Arr
   const closes = Float64Array.from(calendar, day => {
     const index = countUpTo(days, day) - 1
     if (index < 0) return Number.NaN
-    const last = days[index]!
-    const hasEnded = index === days.length - 1 && day > last
-    const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS && !hasEnded
+    const closeDay = days[index]!
+    const isAfterEnd = day > days.at(-1)!
+    const isCurrentDaily = day - closeDay <= OLDEST_DAYS && !isAfterEnd
+    const isCurrent = timeframe === 'weekly' ? mondayOf(closeDay) === mondayOf(day) : isCurrentDaily
     return isCurrent ? close[index]! : Number.NaN
   })
   return barReturns(closes)
@@ -300,7 +313,12 @@ export function pathComputer(
   }
 }
 
-/** A point of the path. @param days of the calendar @param pointIndex in `moves` @param bar counted from the events */
+/**
+ * A point of the average path: the moves from the closes of the events to one bar.
+ * @param days the number of days of the common calendar
+ * @param pointIndex index of the point in the members' `moves`
+ * @param bar counted from the events
+ */
 function pathPoint(
   members: readonly PathMember[],
   days: number,
@@ -308,26 +326,26 @@ function pathPoint(
   bar: number,
   { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
 ): Omit<PathPoint, 'abnormal'> {
-  const series = { events: new Float64Array(days), excess: new Float64Array(days) }
+  const movesByDay = { events: new Float64Array(days), excess: new Float64Array(days) }
   const values = new Float64Array(members.reduce((sum, { bars }) => sum + bars.length, 0))
   let n = 0
-  let base = 0
+  let weightedBase = 0
   for (const { prices, bars, indices, moves: baseMoves } of members) {
     const eventsBefore = n
     for (let i = 0; i < bars.length; i++) {
       const move = moveBy(prices, bars[i]!, bar)
       if (Number.isNaN(move)) continue
       values[n++] = move
-      series.events[indices[i]!]! += 1
-      series.excess[indices[i]!]! += move
+      movesByDay.events[indices[i]!]! += 1
+      movesByDay.excess[indices[i]!]! += move
     }
     // Each ticker weighs in the base by its events that reach this bar.
-    if (n > eventsBefore) base += (n - eventsBefore) * baseMoves[pointIndex]!
+    if (n > eventsBefore) weightedBase += (n - eventsBefore) * baseMoves[pointIndex]!
   }
   const moves = values.subarray(0, n)
   const ascending = sortedColumn(moves, moves)
   // Groups of events that share no day.
-  const units = independentUnits(series, Math.max(1, Math.abs(bar)))
+  const units = independentUnits(movesByDay, Math.max(1, Math.abs(bar)))
   return {
     bar,
     n,
@@ -336,7 +354,7 @@ function pathPoint(
     p25: quantile(ascending, 0.25),
     p75: quantile(ascending, 0.75),
     ...meanInterval(units, resamples, seed, bar),
-    base: n === 0 ? null : base / n,
+    base: n === 0 ? null : weightedBase / n,
   }
 }
 
@@ -360,7 +378,7 @@ function meanInterval(units: readonly Unit[], resamples: number, seed: number, b
   return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
 }
 
-/** The average path around the events that enter one band, and their number. @param code of the band */
+/** The average path around the events that enter one band, and their number. @param code of the band: its index */
 export function bandPathOf(
   subjects: readonly Pick<Subject, 'prices' | 'states' | 'byBand'>[],
   { path: { before, after } }: Pick<StudyQuery, 'path'>,
@@ -369,6 +387,7 @@ export function bandPathOf(
   const length = before + after + 1
   const sums = new Float64Array(length)
   const counts = new Int32Array(length)
+  // Those of one ticker; the next overwrites them.
   const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
   for (const { prices, byBand } of subjects) {
     if (byBand[code]!.length === 0) continue
@@ -379,7 +398,7 @@ export function bandPathOf(
     }
   }
   const means = Array.from(sums, (sum, i) => (counts[i] === 0 ? null : sum / counts[i]!))
-  const n = subjects.reduce((n, { byBand }) => n + byBand[code]!.length, 0)
+  const n = subjects.reduce((sum, { byBand }) => sum + byBand[code]!.length, 0)
   return { band: subjects[0]!.states.bands[code]!, n, mean: means }
 }
 
@@ -390,30 +409,34 @@ function fillMeanMoves(prices: StudyPrices, bars: Int32Array, from: number, mean
   for (let i = 0; i < means.length; i++) means[i]! /= counts[i]!
 }
 
-/** Sum and number of moves, by point of a path. `counts` has one element more, which means nothing. */
+/** Sum and number of moves, by point of a path. `counts` has one element more, of no meaning. */
 interface Moves {
   sums: Float64Array
   counts: Int32Array
 }
 
-/** Adds up `moveBy` over some bars, for each point of a path. @param from the first point @param moves overwritten */
+/**
+ * Adds up `moveBy` over some bars, for each point of a path, and counts the known moves.
+ * @param from the first point, in bars counted from the event
+ * @param moves overwritten
+ */
 function fillMoves({ series: { close }, delisting }: StudyPrices, bars: Int32Array, from: number, moves: Moves): void {
   const { sums, counts } = moves
   const to = from + sums.length - 1
   sumMoves(close, bars, from, sums)
-  // At first the change of the count from one point to the next.
+  // First the changes of the count: +1 at the first known point of each bar, -1 after the last. Then their running sum.
   counts.fill(0)
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
-    const first = Math.max(from, -bar)
-    const lastInside = Math.min(to, close.length - 1 - bar)
+    const firstKnown = Math.max(from, -bar)
+    const lastWithBar = Math.min(to, close.length - 1 - bar)
     if (delisting !== null)
-      for (let by = Math.max(first, lastInside + 1); by <= to; by++)
-        sums[by - from]! += delisting.price / close[bar]! - 1
-    const last = delisting === null ? lastInside : to
-    if (first > last) continue
-    counts[first - from]!++
-    counts[last + 1 - from]!--
+      for (let point = Math.max(firstKnown, lastWithBar + 1); point <= to; point++)
+        sums[point - from]! += delisting.price / close[bar]! - 1
+    const lastKnown = delisting === null ? lastWithBar : to
+    if (firstKnown > lastKnown) continue
+    counts[firstKnown - from]!++
+    counts[lastKnown + 1 - from]!--
   }
   for (let i = 1; i < sums.length; i++) counts[i]! += counts[i - 1]!
 }

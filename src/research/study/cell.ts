@@ -31,8 +31,8 @@ export interface Cell extends CalendarCell {
 }
 
 /** Puts the tickers with events on one calendar, and adds up the excess returns of their events, day by day. */
-export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
-  const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
+export function cellOf(tickers: readonly MemberBars[], horizon: number): Cell {
+  const { members, calendar } = onCalendar(tickers.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
   let n = 0
   let sum = 0
   for (const { events, returns, base } of members) {
@@ -79,42 +79,44 @@ export function memberBars(
   signals: Int32Array,
   buffer: Float64Array = new Float64Array(eligible.length),
 ): MemberBars {
-  let n = 0
+  let elapsed = 0
   let sum = 0
   let rises = 0
   let lastElapsed = -1
   for (let i = 0; i < eligible.length; i++) {
     const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
-    buffer[n++] = value
+    buffer[elapsed++] = value
     sum += value
     // Arithmetic in place of an unpredictable branch.
     rises += Number(value > 0)
     lastElapsed = i
   }
   // Windows that have not elapsed nearly always come last, and a subarray needs no copy.
-  const bars = lastElapsed === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
+  const bars =
+    lastElapsed === elapsed - 1 ? eligible.subarray(0, elapsed) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
   const events = indicesAmong(bars, signals)
   return {
     ticker,
     bars,
-    returns: buffer.subarray(0, n),
+    returns: buffer.subarray(0, elapsed),
     days: daysAt(days, bars),
     events,
-    base: sum / n,
-    baseHit: rises / n,
+    base: sum / elapsed,
+    baseHit: rises / elapsed,
   }
 }
 
 /** The index in `bars` of each wanted bar, both ascending; wanted bars that are missing there are left out. */
 export function indicesAmong(bars: Int32Array, wanted: Int32Array): Int32Array {
   if (!isConsecutive(bars)) return indicesIn(bars, wanted).filter(index => index >= 0)
+  // Among consecutive bars the index is the distance from the first one.
   const [first = 0] = bars
   const inside = wanted.subarray(countBelow(wanted, first), countBelow(wanted, first + bars.length))
   return inside.map(bar => bar - first)
 }
 
-/** Puts members on their common calendar: the union of the base days of all members with events. */
+/** The members with events, each with the indices of its days on their common calendar, the union of all base days. */
 function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const withEvents = members.filter(({ events }) => events.length > 0)
   const { calendar, indices } = alignToCommonCalendar(withEvents.map(({ days }) => days))
@@ -148,7 +150,7 @@ export interface Unit {
   sum: number
 }
 
-/** Joins events whose windows share days into units. Tickers move together, so events of one day are one unit. */
+/** Joins events whose windows share days, of any ticker, into units, oldest first: tickers move together. */
 export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
   const units: Unit[] = []
   for (const day of daysWith(events)) {
@@ -210,7 +212,7 @@ export function fewUnits(units: number): string {
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
 }
 
-/** The base: returns after any bar; each ticker weighs by its events. Sorts them in place, and has them as `columns`. */
+/** The figures of the returns after any bar; each ticker weighs by its events. `columns` are these returns, sorted. */
 export function baseOf(
   members: readonly Pick<MemberBars, 'returns' | 'events' | 'base' | 'baseHit'>[],
 ): StudyWindow['base'] & { columns: Weighted[] } {
@@ -270,6 +272,7 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const highTail = pooledQuantile(base, 0.99) ?? high
   const tailsDiffer = highTail > lowTail
   const width = tailsDiffer ? roundUp((highTail - lowTail) / WANTED_BINS) : roundUp((high - low) / MAX_BINS)
+  // Each limit is its tail, moved out by the distance between the tails.
   const from = tailsDiffer ? Math.max(low, 2 * lowTail - highTail) : low
   const to = tailsDiffer ? Math.min(high, 2 * highTail - lowTail) : high
   const first = Math.floor(from / width)
@@ -279,7 +282,7 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   return { edges, events: binCounts([events], edges), base: binCounts(columns.slice(1), edges) }
 }
 
-/** The next number of the form 1, 2, 2.5 or 5 times a power of ten. */
+/** The least number of the form 1, 2, 2.5 or 5 times a power of ten that is not below the width. */
 function roundUp(width: number): number {
   const power = 10 ** Math.floor(Math.log10(width))
   const factor = [1, 2, 2.5, 5].find(step => step * power >= width) ?? 10
@@ -290,13 +293,13 @@ function roundUp(width: number): number {
 function binCounts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
   const bins = new Array<number>(edges.length - 1).fill(0)
   for (const column of columns) {
-    // The outermost bins hold everything beyond them.
-    let below = 0
-    bins.forEach((_, bin) => {
-      const upTo = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)
-      bins[bin]! += upTo - below
-      below = upTo
-    })
+    let countedBefore = 0
+    for (let bin = 0; bin < bins.length; bin++) {
+      // The first bin also holds all values below it, the last one all values above it.
+      const countedAfter = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)
+      bins[bin]! += countedAfter - countedBefore
+      countedBefore = countedAfter
+    }
   }
   return bins
 }
@@ -316,7 +319,7 @@ export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], windo
   return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * STREAM_SPACING + window)
 }
 
-/** `reason` says why there is no p. */
+/** `reason` says why there is no p; null if there is one. */
 type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string | null }
 
 /**
@@ -337,6 +340,7 @@ export function aftermathTally(
   if (members.length === 0) return null
   const eventCounts = PERFORMANCES.map(() => 0)
   for (const { codes, events } of members) for (const i of events) eventCounts[codes[i]!]!++
+  // The number of events in each band, if they were like any bar of their ticker.
   const expected = PERFORMANCES.map((_, band) =>
     members.reduce((sum, { codes, events, counts }) => sum + (events.length * counts[band]!) / codes.length, 0),
   )
@@ -352,9 +356,9 @@ export function aftermathTally(
 }
 
 /**
- * The base bars with an aftermath band, and the number in each band. The band ranks the return over the window among
- * earlier returns of the same ticker that had ended by the bar. There is no band while the window has not elapsed, and
- * with too few earlier returns.
+ * The base bars with an aftermath band: the band of each, the number in each band, and the events among them. The band
+ * ranks the return over the window among earlier returns of the ticker that had ended by the bar. There is no band
+ * while the window has not elapsed, and with too few earlier returns.
  */
 export function barsWithAftermath(
   { prices, eligible, signals }: Pick<Subject, 'eligible'> & { signals: Pick<Signals, 'bars'> } & PricedSubject,
