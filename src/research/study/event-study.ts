@@ -73,20 +73,23 @@ export async function eventStudy(
   return withOccurrences(study, () => occurrencesOf(subjects, query.horizons))
 }
 
-/** Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log. */
+/**
+ * Adds the verdicts. One page shows all windows, so p is corrected for all of them and for the log.
+ * @param ownTrials one a window, in their order
+ */
 function withVerdicts(
   windows: readonly UncorrectedWindow[],
   ownTrials: readonly Trial[],
   logState: RunInLog | null,
 ): StudyWindow[] {
-  const logQs = ownTrials.map(({ hash }) => logState?.q.get(hash) ?? null)
+  const qByWindow = ownTrials.map(({ hash }) => logState?.q.get(hash) ?? null)
   const testedWindows = windows.map(({ diff, tests }, i) => {
-    return { difference: diff, p: tests[0]?.p ?? null, least: leastByLog(logState?.log ?? null, logQs[i]!) }
+    return { difference: diff, p: tests[0]?.p ?? null, least: leastByLog(logState?.log ?? null, qByWindow[i]!) }
   })
   const judgements = judgeTogether(testedWindows)
   return windows.map((window, i) => {
     const { corrected, verdict } = judgements[i]!
-    const log_q = logQs[i]!
+    const log_q = qByWindow[i]!
     const reasons = { ...window.reasons }
     if (log_q === null) reasons.log_q = logState === null ? 'there is no trial log' : 'the window has no p'
     if (corrected === null) reasons.p_corrected = 'the window has no p'
@@ -97,15 +100,19 @@ function withVerdicts(
 /** A function for each study that makes its occurrences one by one. */
 const OCCURRENCE_MAKERS = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
 
-/** Makes a study build its occurrences on first access: a market has hundreds of thousands, and a table shows none. */
+/**
+ * Makes the occurrences of a study a property that is filled on first access. A market has hundreds of thousands, and a
+ * table shows none. Returns the same study.
+ */
 function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurrence>): EventStudy {
-  const store = (value: Occurrence[]): Occurrence[] => {
+  const setValue = (value: Occurrence[]): Occurrence[] => {
     Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
     return value
   }
-  const accessor = { get: () => store([...occurrences()]), set: store, enumerable: true, configurable: true }
+  const makeValue = (): Occurrence[] => setValue([...occurrences()])
   OCCURRENCE_MAKERS.set(study, occurrences)
-  return Object.defineProperty(study, 'occurrences', accessor)
+  const property = { get: makeValue, set: setValue, enumerable: true, configurable: true }
+  return Object.defineProperty(study, 'occurrences', property)
 }
 
 /** The occurrences of a study one by one: all of a market as objects take gigabytes. */
@@ -113,7 +120,7 @@ export function eachOccurrence(study: EventStudy): Iterable<Occurrence> {
   return OCCURRENCE_MAKERS.get(study)?.() ?? study.occurrences
 }
 
-/** Reads the material, while a second thread starts, and computes the parts of the study. */
+/** Reads the material while a second thread starts, and computes the parts of the study. */
 async function readAndCompute(source: PricedSource, query: StudyQuery, step: Step) {
   const secondThread = secondThreadFor(query, source)
   try {
@@ -189,8 +196,8 @@ async function partsOf(
     return runPart(task)
   }
   const baseBars = material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)
-  const ms = 1 + (tasks.length * baseBars) / BARS_A_MS
-  const work = { job: 'study' as const, data: () => material, tasks, ms, here: runHere }
+  const estimatedMs = 1 + (tasks.length * baseBars) / BARS_A_MS
+  const work = { job: 'study' as const, data: () => material, tasks, ms: estimatedMs, here: runHere }
   // Only this thread does the first tasks, those with a base: a second buffer for them would take too much memory.
   const reserved = material.query.horizons.length
   const results =
@@ -284,30 +291,31 @@ function trialsOf({ tickers, filter }: StudyQuery, range: Range, cells: readonly
   return cellTrials({ tickers: [...new Set(tickers)], filter, ...range }, results)
 }
 
-/** Every event with its later returns, by date and then by ticker. */
+/** Yields every event with its later returns, by date and then by ticker. @param subjects ascending by ticker */
 function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]): Generator<Occurrence> {
   const counts = subjects.map(({ signals }) => signals.bars.length)
   const total = sum(counts)
-  // For each event: the index of its subject, and its index among the events of the subject.
+  // For each event, numbered through all subjects: its subject, and its index among the events of the subject.
   const subjectOf = new Int32Array(total)
-  const eventOf = new Int32Array(total)
-  const order = new Float64Array(total)
-  let n = 0
-  subjects.forEach(({ prices, signals: { bars } }, subjectIndex) => {
-    for (let i = 0; i < bars.length; i++, n++) {
-      subjectOf[n] = subjectIndex
-      eventOf[n] = i
-      // Numbers whose order is that of the days, and on one day that of the events.
-      order[n] = prices.series.days[bars[i]!]! * total + n
+  const indexInSubject = new Int32Array(total)
+  // One number each, `day * total + event`, sorts the events by day and then by number, without objects to compare.
+  const sortKeys = new Float64Array(total)
+  let event = 0
+  for (const [subjectIndex, { prices, signals }] of subjects.entries()) {
+    for (let i = 0; i < signals.bars.length; i++, event++) {
+      subjectOf[event] = subjectIndex
+      indexInSubject[event] = i
+      sortKeys[event] = prices.series.days[signals.bars[i]!]! * total + event
     }
-  })
-  for (const key of order.sort()) {
-    const event = key - Math.floor(key / total) * total
-    yield occurrenceOf(subjects[subjectOf[event]!]!, eventOf[event]!, horizons)
+  }
+  for (const key of sortKeys.sort()) {
+    const day = Math.floor(key / total)
+    const next = key - day * total
+    yield occurrenceOf(subjects[subjectOf[next]!]!, indexInSubject[next]!, horizons)
   }
 }
 
-/** The occurrence of event number `i` of a subject. */
+/** The event with index `i` among those of a subject, as the answer shows it. */
 function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]): Occurrence {
   const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!

@@ -50,8 +50,8 @@ export async function* signalsOf(
   const fields = when === undefined ? [field] : [field, when]
   let context: ContextBands | null = null
   for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
-    // Read late, so that an error of the ticker itself is reported first.
-    context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
+    // Read with the first ticker, so that an error of the ticker itself is reported first.
+    if (context === null && filter.context !== null) context = await contextBandsOf(source, filter.context, timeframe)
     const [fieldStates, truths] = states
     yield { prices, states: fieldStates!, signals: signalsIn(prices, fieldStates!, filter, context, truths?.codes) }
   }
@@ -89,12 +89,13 @@ export function isChosen(band: string | null, chosen: readonly string[] | null):
   return chosen === null || (band !== null && chosen.includes(band))
 }
 
-/** Filters signals; returns the same object where all pass. */
-export function filterSignals(signals: Signals, keeps: (i: number) => boolean): Signals {
+/** The signals that pass; the same object if all do. @param passes takes the index of a signal */
+export function filterSignals(signals: Signals, passes: (i: number) => boolean): Signals {
+  const { bars, contextBands } = signals
   const indices: number[] = []
-  for (let i = 0; i < signals.bars.length; i++) if (keeps(i)) indices.push(i)
-  if (indices.length === signals.bars.length) return signals
-  return signalsAt(signals, indices, signals.contextBands && indices.map(i => signals.contextBands![i]!))
+  for (let i = 0; i < bars.length; i++) if (passes(i)) indices.push(i)
+  if (indices.length === bars.length) return signals
+  return signalsAt(signals, indices, contextBands === null ? null : indices.map(i => contextBands[i]!))
 }
 
 /** Returns the band of a second ticker on some bars of another ticker; null before its first band. */
@@ -121,7 +122,7 @@ export async function contextOn(
   }
 }
 
-/** The base bars: those within the filter's dates and the range on which the field has a band. */
+/** The base bars, ascending: the field has a band on each, and all lie within the filter's dates. */
 export function eligibleBars(
   prices: { series: Pick<Series, 'days'> },
   states: Pick<States, 'codes' | 'from' | 'to'>,
@@ -151,7 +152,7 @@ function bandEnteredBy(states: States, series: Series, other: Series, bar: numbe
   return isKnown ? earlier.band : UNDEFINED
 }
 
-/** The first bar within the filter's dates and the range of the states, and the bar after the last one. */
+/** The bars within the filter's dates and the range of the states: from `firstBar` to before `endBar`, maybe none. */
 function allowedBars(
   { series: { days } }: { series: Pick<Series, 'days'> },
   { from, to }: Pick<States, 'from' | 'to'>,
@@ -164,18 +165,19 @@ function allowedBars(
 
 /** Returns a function of an event's index: whether the event passes the filter, apart from context and dates. */
 function eventPredicate(states: States, filter: EventFilter): (i: number) => boolean {
-  const entered = allowedCodes(states.bands, filter.bands)
-  const left = allowedCodes(states.bands, filter.prev_bands)
   const { stability, max_flips } = filter
-  const stable = stability === null ? null : allowedCodes(STABILITIES, stability)
+  const mayEnter = allowedCodes(states.bands, filter.bands)
+  const mayLeave = allowedCodes(states.bands, filter.prev_bands)
+  const mayBeStable = stability === null ? null : allowedCodes(STABILITIES, stability)
   return i => {
-    if (entered[states.entered[i]!] === 0 || left[states.left[i]!] === 0) return false
-    if (stable !== null && stable[requireKnown(states.stability[i]!, 'stability_at_entry')] === 0) return false
+    if (mayEnter[states.entered[i]!] === 0 || mayLeave[states.left[i]!] === 0) return false
+    if (mayBeStable !== null && mayBeStable[requireKnown(states.stability[i]!, 'stability_at_entry')] === 0)
+      return false
     return max_flips === null || requireKnown(states.flips[i]!, 'flips_recent_at_entry') <= max_flips
   }
 }
 
-/** 1 for the code of each allowed word; all words without a choice. */
+/** For each word: 1 if it is chosen, otherwise 0; all are 1 without a choice (null). */
 export function allowedCodes(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
   return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
 }
@@ -248,7 +250,7 @@ interface LostWindows {
   settled: number
 }
 
-/** Counts the windows of some bars that reach beyond the last bar. @param asOf the market's day: bars may end before it */
+/** Counts the windows after some bars that reach beyond the ticker's last bar. @param asOf the market's day */
 export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
@@ -277,7 +279,8 @@ export function excludesDividends({
   assetClass,
   barsAYear,
 }: Pick<MarketBars, 'adjustment' | 'assetClass' | 'barsAYear'>): boolean {
-  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === DAYS_A_YEAR)
+  const isCrypto = assetClass === 'crypto' || (assetClass === null && barsAYear === DAYS_A_YEAR)
+  return adjustment === 'raw' && !isCrypto
 }
 
 /**

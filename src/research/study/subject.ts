@@ -47,16 +47,17 @@ export async function subjectsOf(
   const names = [...new Set(tickers)].sort()
   const { context, bands } = filter
   const contextBandsOn = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
+  // All bands are read, because results also show the other bands of the field, and the events in other contexts.
   const anyBandFilter = { ...filter, bands: null, context: context && { ...context, bands: null } }
   for await (const { prices, states, signals: allEvents } of signalsOf(source, names, anyBandFilter)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
-    const isWantedCode = allowedCodes(states.bands, bands)
-    const isContext = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
-    const enteringWanted = (events: Signals): Signals =>
-      filterSignals(events, i => isWantedCode[events.entered[i]!] === 1)
-    const contextSignals = filterSignals(allEvents, i => isContext(allEvents.contextBands?.[i] ?? null))
-    const signals = enteringWanted(contextSignals)
+    const isChosenCode = allowedCodes(states.bands, bands)
+    const isChosenContext = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
+    const enteringChosen = (events: Signals): Signals =>
+      filterSignals(events, i => isChosenCode[events.entered[i]!] === 1)
+    const contextSignals = filterSignals(allEvents, i => isChosenContext(allEvents.contextBands?.[i] ?? null))
+    const signals = enteringChosen(contextSignals)
     const sharedSignals = packSignals(signals, columns)
     const { timeframe, days, close } = series
     const contextByBar = contextBandsOn === null ? null : contextBandsOn(series, [...days.keys()])
@@ -68,8 +69,8 @@ export async function subjectsOf(
       signals: sharedSignals,
       extremes: packExtremes(prices, signals.bars, horizons, columns),
       byBand: barsByCode(contextSignals, states.bands.length).map(bars => columns.copy(bars)),
-      anyContext: contextSignals === allEvents ? sharedSignals : packSignals(enteringWanted(allEvents), columns),
-      inContext: contextByBar && Uint8Array.from(contextByBar, band => Number(isContext(band))),
+      anyContext: contextSignals === allEvents ? sharedSignals : packSignals(enteringChosen(allEvents), columns),
+      inContext: contextByBar && Uint8Array.from(contextByBar, band => Number(isChosenContext(band))),
     })
   }
   return subjects
@@ -95,7 +96,7 @@ function packSignals(signals: Signals, columns: MarketColumns): Signals {
   }
 }
 
-/** The highest and the lowest price after each bar, as two numbers a bar; all bars of a horizon, then the next. */
+/** The highest, then the lowest price after each bar; all bars of the first horizon, then those of the next. */
 function packExtremes(
   prices: MarketBars,
   bars: Int32Array,
@@ -116,14 +117,16 @@ function packExtremes(
 }
 
 /**
- * The greatest gain after an event (`mfe`: highest price / close - 1, at least 0), and the greatest loss (`mae`).
+ * The greatest gain after an event, highest price / close - 1 (`mfe`, at least 0). The greatest loss is the same of the
+ * lowest price (`mae`).
+ * @param event index of the event in `signals`
  * @param horizonIndex index of the horizon in the query's list
  */
 export function extremesAfter({ prices, signals, extremes }: Subject, event: number, horizonIndex: number) {
-  const at = 2 * (horizonIndex * signals.bars.length + event)
+  const highest = 2 * (horizonIndex * signals.bars.length + event)
   const close = prices.series.close[signals.bars[event]!]!
-  const moveTo = (price: number): number => price / extremes.denominator / close - 1
-  return { mfe: moveTo(extremes.numerators[at]!), mae: moveTo(extremes.numerators[at + 1]!) }
+  const moveTo = (numerator: number): number => numerator / extremes.denominator / close - 1
+  return { mfe: moveTo(extremes.numerators[highest]!), mae: moveTo(extremes.numerators[highest + 1]!) }
 }
 
 /**
@@ -175,7 +178,7 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
     sum: new Float64Array(calendar.length),
     excess: new Float64Array(calendar.length),
   }
-  // Only zeros before and after each holder.
+  // By bar of one holder. Each holder leaves only zeros behind.
   const positionChanges = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
   const indicesOfDays = new Map<Int32Array, Int32Array>()
   for (const holder of holders) {
@@ -208,9 +211,8 @@ export function dailyReturns({ open, sum }: CalendarTime): Float64Array {
 /** Adds, for each bar, the change in the number of positions held over it, compared with the bar before. */
 function addPositionChanges(changes: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
   for (let i = 0; i < events.length; i++) {
-    const from = events[i]! + 1
-    if (from >= bars) continue
-    changes[from]! += 1
-    if (from + horizon < bars) changes[from + horizon]! -= 1
+    const firstHeld = events[i]! + 1
+    if (firstHeld < bars) changes[firstHeld]! += 1
+    if (firstHeld + horizon < bars) changes[firstHeld + horizon]! -= 1
   }
 }

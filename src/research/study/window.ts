@@ -123,7 +123,10 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
   })
 }
 
-/** Events of a window, and how many of them have a return, share no bar, or are lost. */
+/**
+ * The number of events of a window, of those with a return, of those that share no bar (`n_indep`), and of the lost
+ * ones.
+ */
 function countsOf({ subjects, asOf }: Material, horizon: number) {
   const counts = { events: 0, n: 0, n_indep: 0, lost: { not_elapsed: 0, too_early: 0, delisted: 0 } }
   for (const { prices, signals } of subjects) {
@@ -168,7 +171,7 @@ function returnStatistics(returns: Float64Array, average: number | null, base: S
   }
 }
 
-/** Mean greatest rise and fall within a window, of the events whose window has elapsed. @param windowIndex of the study */
+/** Mean greatest rise and fall within a window, of the events whose window has elapsed; null without any. */
 function meanExcursions(subjects: readonly Subject[], windowIndex: number, horizon: number) {
   const sums = { mfe: 0, mae: 0 }
   let n = 0
@@ -290,8 +293,8 @@ function sectorReturns(members: readonly MemberBars[], sectors: Material['sector
 }
 
 /**
- * Returns after the base bars on which the context ticker was in a chosen band; each ticker weighs by its events. The
- * rest of the difference is the event's own, not that of the market around it.
+ * Returns after the base bars on which the context ticker was in a chosen band; each ticker weighs by its events.
+ * `diff` is the part of the difference that the event itself explains, not the context.
  *
  * @param members in the order of the subjects
  * @param mean of the returns of the events
@@ -304,9 +307,9 @@ function contextBase(
 ): StudyWindow['context_base'] {
   if (mean === null) return null
   let n = 0
-  let weights = 0
-  let total = 0
-  let above = 0
+  let totalWeight = 0
+  let weightedMeans = 0
+  let weightedHits = 0
   for (const [i, { bars, returns, events }] of members.entries()) {
     const inContext = subjects[i]!.inContext
     if (inContext === null) return null
@@ -314,10 +317,11 @@ function contextBase(
     const returnsInContext = returns.filter((_, at) => inContext[bars[at]!] === 1)
     if (returnsInContext.length === 0) continue
     n += returnsInContext.length
-    weights += events.length
-    total += (events.length * sum(returnsInContext)) / returnsInContext.length
-    above += (events.length * countGains(returnsInContext)) / returnsInContext.length
+    totalWeight += events.length
+    weightedMeans += (events.length * sum(returnsInContext)) / returnsInContext.length
+    weightedHits += (events.length * countGains(returnsInContext)) / returnsInContext.length
   }
-  if (weights === 0) return null
-  return { n, mean: total / weights, hit: above / weights, diff: mean - total / weights }
+  if (totalWeight === 0) return null
+  const contextMean = weightedMeans / totalWeight
+  return { n, mean: contextMean, hit: weightedHits / totalWeight, diff: mean - contextMean }
 }

@@ -14,7 +14,7 @@ import type { Material } from './window.js'
 export function warningsOfStudy(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
   const partial = coverageSentences(material).map((sentence): Warning => ['partial', sentence])
-  if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEventSentence(material)], ...partial]
+  if (eventDates(subjects, 'signals').length === 0) return [['nothing', noEventSentence(material)], ...partial]
   return [
     ...windowWarnings(windows, subjects.length),
     ...partial,
@@ -27,8 +27,8 @@ export function warningsOfStudy(material: Material, windows: readonly StudyWindo
   ]
 }
 
-/** The dates of all events, ticker by ticker. @param which `signals`: those of the query; or those in any context band */
-function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
+/** The dates of events, ticker by ticker. @param which those of the query (`signals`), or those in any context band */
+function eventDates(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
   return subjects.flatMap(subject => [...daysAt(subject.prices.series.days, subject[which].bars)])
 }
 
@@ -49,10 +49,10 @@ function dateSpan(days: readonly Int32Array[]): string | null {
 /** Warnings where the bars of the context ticker or of the benchmark do not cover the events. */
 function coverageSentences({ query, subjects, contextDays, benchmark }: Material): string[] {
   const { context } = query.filter
-  const events = datesOf(subjects, 'signals')
+  const events = eventDates(subjects, 'signals')
   const sentences: string[] = []
   if (context !== null)
-    sentences.push(...contextCoverage(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext')))
+    sentences.push(...contextCoverage(context.ticker, contextDays!, events, eventDates(subjects, 'anyContext')))
   if (query.benchmark !== null) sentences.push(...benchmarkCoverage(query.benchmark, benchmark!.days, events))
   return sentences
 }
@@ -273,7 +273,7 @@ function eventsLie(n: number, events: readonly Day[]): string {
 /** Prefixes that turn the name of a band into a stronger one. */
 const STRONGER_PREFIXES = ['strong', 'deep', 'deeply', 'extremely']
 
-/** Suggested queries, in sentences: bands such as `deep_oversold` that were left out beside `oversold`. */
+/** Suggested queries, in sentences: add a stronger band that was left out, such as `deep_oversold` to `oversold`. */
 export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const { bands, context } = filter
   const sumOverSubjects = (countIn: (subject: Subject) => number): number =>
