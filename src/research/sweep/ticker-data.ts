@@ -24,13 +24,14 @@ export interface Timeline {
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
-/** The days of all tickers from the first day with a band on, and each ticker's indices in them. No days without a band. */
+/** The timeline of some tickers; it has no days if no field has a band. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
-  const { first, last } = rangeOf(
-    tickerData.flatMap(data => {
-      return Array.from({ length: data.firstRun.length - 1 }, (_, field) => daysWithBand(data, field))
-    }),
-  )
+  const bandDays: Int32Array[] = []
+  for (const data of tickerData) {
+    const fields = data.firstRun.length - 1
+    for (let field = 0; field < fields; field++) bandDays.push(daysWithBand(data, field))
+  }
+  const { first, last } = rangeOf(bandDays)
   const days = unionCalendar(tickerData.map(data => data.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
   // Tickers with the same days share one column of indices.
@@ -39,16 +40,17 @@ export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   return { days, end, indices: new Map(tickerData.map(data => [data, indicesByCalendar.get(data.days)!])) }
 }
 
-/** The bars on which a field of a ticker has a band. In `runs` each run is two numbers: its first bar, and its end. */
+/** The bars on which a field of a ticker has a band, ascending. */
 export function barsWithBand({ firstRun, runs }: TickerData, field: number): Int32Array {
-  const firstNumber = 2 * firstRun[field]!
-  const end = 2 * firstRun[field + 1]!
-  if (end - firstNumber === 2) return numbersBetween(runs[firstNumber]!, runs[firstNumber + 1]!)
+  const [from, to] = [firstRun[field]!, firstRun[field + 1]!]
+  const firstBar = (run: number): number => runs[2 * run]!
+  const endBar = (run: number): number => runs[2 * run + 1]!
+  if (to - from === 1) return numbersBetween(firstBar(from), endBar(from))
   let count = 0
-  for (let at = firstNumber; at < end; at += 2) count += runs[at + 1]! - runs[at]!
+  for (let run = from; run < to; run++) count += endBar(run) - firstBar(run)
   const bars = new Int32Array(count)
   let n = 0
-  for (let at = firstNumber; at < end; at += 2) for (let bar = runs[at]!; bar < runs[at + 1]!; bar++) bars[n++] = bar
+  for (let run = from; run < to; run++) for (let bar = firstBar(run); bar < endBar(run); bar++) bars[n++] = bar
   return bars
 }
 
@@ -56,7 +58,7 @@ export function daysWithBand(data: TickerData, field: number): Int32Array {
   return daysAt(data.days, barsWithBand(data, field))
 }
 
-/** Ascending numbers as runs of consecutive ones: the first number of each run, and the one after its last. */
+/** Ascending numbers as runs of consecutive ones. Each run is two numbers: its first, and the one after its last. */
 function consecutiveRuns(ascending: Int32Array): number[] {
   if (ascending.length === 0) return []
   const runs = [ascending[0]!]
@@ -134,10 +136,10 @@ function tooFew(param: string, bars: number, allowed: string): InvalidParameter 
  */
 export function trainMask(fold: ValidationPlan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
   const windows = Array.from(ends, (end, start) => ({ start, end }))
-  const mask = new Uint8Array(ends.length)
-  for (const index of indicesToTrainOn(windows, fold.test, embargo)) mask[index] = 1
   const train = rangeMask(fold.train, ends.length)
-  return mask.map((kept, index) => kept & train[index]!)
+  const mask = new Uint8Array(ends.length)
+  for (const index of indicesToTrainOn(windows, fold.test, embargo)) mask[index] = train[index]!
+  return mask
 }
 
 /** A mask of `length` bars that counts those in some ranges. */
@@ -222,8 +224,9 @@ function tickerDataOf(
   const fieldStates = states.slice(0, query.fields.length)
   const runs = fieldStates.map(states => consecutiveRuns(eligibleBars(prices, states, query)))
   const firstRun = new Int32Array(runs.length + 1)
-  runs.forEach(({ length }, field) => {
-    firstRun[field + 1] = firstRun[field]! + length / 2
+  runs.forEach(({ length: numbers }, field) => {
+    // A run is two numbers.
+    firstRun[field + 1] = firstRun[field]! + numbers / 2
   })
   const anyContext = null
   const signals = fieldStates.map(states => {
@@ -252,6 +255,7 @@ function groupByBand(
 ): Pick<TickerData, 'groupStart' | 'bars' | 'leftBand'> {
   const firstOfField = query.fields.map((_, field) => firstGroup(query, field))
   const groupStart = new Int32Array(firstGroup(query, query.fields.length) + 1)
+  // First the number of events of the group before, then the sum of all groups before.
   signals.forEach(({ entered }, field) => {
     for (const band of entered) groupStart[firstOfField[field]! + band + 1]!++
   })
@@ -271,7 +275,7 @@ function groupByBand(
   return { groupStart, bars, leftBand }
 }
 
-/** The number of groups of events of the fields before one: each band of a field has a group. */
+/** The number of a field's first group of events: each band of the fields before it has a group. */
 function firstGroup(query: ConditionQuery, field: number): number {
   return query.fields.slice(0, field).reduce((sum, name) => sum + vocabulary(query, name).length, 0)
 }
@@ -298,7 +302,7 @@ type ConditionQuery = Pick<
   'fields' | 'bands' | 'when' | 'lag' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
 >
 
-/** Every combination of one field's bands; split by previous band and context band where the query says so. */
+/** The conditions of one field: each queried band, split by previous band and context band if the query says so. */
 export function conditionsOf(query: ConditionQuery, field: number): Condition[] {
   const bandNames = vocabulary(query, query.fields[field]!)
   const bands = [...bandNames.keys()]
@@ -320,9 +324,9 @@ export function conditionsOf(query: ConditionQuery, field: number): Condition[] 
 
 /** The name of a cell. It depends only on the cell itself, not on the other cells of the query. */
 export function nameOf({ condition, horizon, ticker }: Combination, query: ConditionQuery): string {
-  return [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe), ticker ?? []]
-    .flat()
-    .join('; ')
+  const words = [...filterWords(filterOf(condition, query)), windowName(horizon, query.timeframe)]
+  if (ticker !== null) words.push(ticker)
+  return words.join('; ')
 }
 
 /** The condition as the filter of an event study. */

@@ -46,12 +46,12 @@ export async function validationOf(
   workers: Workers,
 ): Promise<SweepValidation> {
   const { timeline, query } = run
-  const ends = query.horizons.map(horizon => lastWindowEnds(timeline, horizon))
-  const windows = query.horizons.map(horizon => windowCounts(run, horizon))
+  const windowEnds = query.horizons.map(horizon => lastWindowEnds(timeline, horizon))
+  const windowCounts = query.horizons.map(horizon => countWindows(run, horizon))
   const folds: SweepValidation['folds'] = []
   const testSumsByFold: Sums[][] = []
   const trainingRuns = plan.folds.map(fold => {
-    const masks = ends.map(column => trainMask(fold, plan.embargo, column))
+    const masks = windowEnds.map(ends => trainMask(fold, plan.embargo, ends))
     return { ...run, masks, name: `${plan.kind} ${fold.name}` }
   })
   const trained = await trainAll(trainingRuns, checkpoint, workers)
@@ -61,7 +61,7 @@ export async function validationOf(
     const testSums = fold.test.map(part => sumsInTestPart(run, part, chosen))
     testSumsByFold.push(testSums)
     folds.push({
-      ...foldFigures(fold, masks, windows, timeline),
+      ...foldFigures(fold, masks, windowCounts, timeline),
       chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name}${SHORT}`)),
       train_mean: meanOf(chosen.map(({ sums, sign }) => sumsOfPosition(sums, sign)).reduce(addSums, ZERO_SUMS)),
       test_mean: meanOf(testSums.reduce(addSums, ZERO_SUMS)),
@@ -73,6 +73,7 @@ export async function validationOf(
 
 type Candidate = Pick<CellResult, 'key' | 'name' | 'sums' | 'p'>
 
+/** For each run, the results of all cells on its training part. */
 async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, workers: Workers): Promise<Candidate[][]> {
   const trained: Candidate[][] = runs.map(() => [])
   for await (const { run, outcomes } of runCells({ runs, tests: false }, checkpoint, workers))
@@ -94,7 +95,7 @@ function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): Cho
   return significant.length > 0 ? significant : tested.slice(0, 1)
 }
 
-/** Adds up the returns of the chosen cells' events in a test part, and their base; each with its sign from training. */
+/** Adds up the returns of the chosen cells' events in a test part, and their base; reversed for cells sold short. */
 function sumsInTestPart({ tickerData, timeline }: SweepRun, part: BarRange, chosen: readonly ChosenCell[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
   const baseByName = new Map<string, BaseBars>()
@@ -111,7 +112,7 @@ function sumsInTestPart({ tickerData, timeline }: SweepRun, part: BarRange, chos
 }
 
 /** By index of the timeline: number of elapsed event windows that begin there, over all tickers and fields. */
-function windowCounts({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
+function countWindows({ tickerData, timeline }: SweepRun, horizon: number): Int32Array {
   const counts = new Int32Array(timeline.days.length)
   for (const data of tickerData) {
     const indices = timeline.indices.get(data)!
@@ -125,18 +126,18 @@ type WindowTest = (horizonIndex: number, index: number) => boolean
 /**
  * The parts of a fold with their dates and windows, and the number of windows purged from training.
  * @param masks for each horizon, 1 at each index of the timeline whose windows the training may use
- * @param windows for each horizon, the number of event windows that begin at each index
+ * @param windowCounts for each horizon, the number of event windows that begin at each index
  */
 function foldFigures(
   { name, train, test }: Fold,
   masks: readonly Uint8Array[],
-  windows: readonly Int32Array[],
+  windowCounts: readonly Int32Array[],
   { days }: Timeline,
 ): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
-  const countWindows = ({ from, to }: BarRange, isCounted: WindowTest): number => {
+  const sumWindows = ({ from, to }: BarRange, isCounted: WindowTest): number => {
     let sum = 0
-    windows.forEach((column, horizonIndex) => {
-      for (let index = from; index < to; index++) if (isCounted(horizonIndex, index)) sum += column[index]!
+    windowCounts.forEach((counts, horizonIndex) => {
+      for (let index = from; index < to; index++) if (isCounted(horizonIndex, index)) sum += counts[index]!
     })
     return sum
   }
@@ -148,13 +149,16 @@ function foldFigures(
   const isPurged: WindowTest = (horizonIndex, index) => !isTrained(horizonIndex, index)
   return {
     name,
-    train: train.map(range => dated(range, countWindows(range, isTrained))),
-    test: test.map(range => dated(range, countWindows(range, isAny))),
-    purged: train.reduce((sum, range) => sum + countWindows(range, isPurged), 0),
+    train: train.map(range => dated(range, sumWindows(range, isTrained))),
+    test: test.map(range => dated(range, sumWindows(range, isAny))),
+    purged: train.reduce((sum, range) => sum + sumWindows(range, isPurged), 0),
   }
 }
 
-/** Mean return of each path of a CPCV. A path takes each group of bars from one fold; null for one without events. */
+/**
+ * Mean return of each path of a CPCV, null without events. A path has the test result of each group of bars from one
+ * fold.
+ */
 function pathMeans(
   { folds: foldsByPath, groups: groupsByFold }: NonNullable<ValidationPlan['paths']>,
   testSumsByFold: readonly Sums[][],
@@ -187,7 +191,7 @@ export interface SweepTask extends CellBatch {
   run: number
 }
 
-/** Computes every cell (combination) of each run in order, here or in threads. Its draws depend only on its name. */
+/** Yields the outcomes of every cell (combination) of each run in order, batch by batch, from here or from threads. */
 export async function* runCells(
   data: SweepData,
   checkpoint: Checkpoint,
@@ -196,10 +200,11 @@ export async function* runCells(
   const { runs } = data
   const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
   const testBatch = cellRunner(data)
-  // Cells of all runs that are done, for the progress message; each run has the same number of cells.
+  // Cells of all runs that are done, for the progress message, also those of a batch in work in this thread.
   let done = 0
   const reportProgress = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
+    // Each run has the same number of cells.
     const text = () => `${runs[run]!.name}, combination ${numberText(1 + ((done - 1) % total))} of ${numberText(total)}`
     return checkpoint(text)
   }
@@ -214,19 +219,19 @@ export async function* runCells(
   }
   const ms = runs.reduce((sum, run) => sum + msOfRun(run), 0)
   const work = { job: 'sweep' as const, data: () => data, tasks, ms, here }
-  let next = 0
-  let finished = 0
+  let nextTask = 0
+  let yielded = 0
   for await (const outcomes of runInOrder(work, workers)) {
-    const { run } = tasks[next++]!
+    const { run } = tasks[nextTask++]!
     yield { run, outcomes }
-    // Cells from other threads are counted here.
-    finished += outcomes.length
-    done = finished
+    // The cells of other threads are counted only here.
+    yielded += outcomes.length
+    done = yielded
     await reportProgress(run)
   }
 }
 
-/** Computes batches one after the other; common resamples are drawn once. */
+/** Returns a function that yields the outcomes of a batch. Batches share their resamples. */
 export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
   const resamples = tests ? new Resamples(runs[0]!.query) : null
   // Tasks of the same base bars follow each other.
@@ -235,12 +240,12 @@ export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Gen
   return function* (task) {
     const run = runs[task.run]!
     const { field, horizonIndex, from, to } = task
-    const name = [task.run, field, horizonIndex, from, to].join()
-    if (base === null || baseName !== name) {
+    const wantedBase = [task.run, field, horizonIndex, from, to].join()
+    if (base === null || baseName !== wantedBase) {
       const { timeline, query, masks } = run
       const horizon = query.horizons[horizonIndex]!
       base = baseBarsOf(run.tickerData.slice(from, to), { field, horizon, mask: masks[horizonIndex]!, timeline })
-      baseName = name
+      baseName = wantedBase
     }
     for (const result of cellResults(run, task, base)) yield outcomeOf(result, run, resamples)
   }
@@ -252,19 +257,24 @@ const TICKERS_A_BATCH = 64
 /** Milliseconds that a task may take, about. A cell of all tickers is not parted, but each may be a task. */
 const MAX_TASK_MS = 5000
 
-/** The batches of a run, in the order of its cells: all tickers and some conditions if pooled, otherwise the reverse. */
+/**
+ * The batches of a run, in the order of its cells. Pooled, a batch has all tickers and some conditions; otherwise some
+ * tickers and all conditions.
+ */
 function batchesOf({ tickerData, query }: SweepRun): CellBatch[] {
   const { fields, horizons, by } = query
   const isPooled = by === 'pool'
   const tickerRanges = rangesIn(tickerData.length, isPooled ? tickerData.length : TICKERS_A_BATCH)
-  const conditionsInTime = Math.max(1, Math.floor(MAX_TASK_MS / msOf(tickerData)))
-  return [...fields.keys()].flatMap(field => {
+  const conditionsInTime = Math.max(1, Math.floor(MAX_TASK_MS / msOfCell(tickerData)))
+  const batches: CellBatch[] = []
+  for (const field of fields.keys()) {
     const { length } = conditionsOf(query, field)
     const conditionRanges = rangesIn(length, isPooled ? conditionsInTime : length)
-    return [...horizons.keys()].flatMap(horizonIndex =>
-      tickerRanges.flatMap(range => conditionRanges.map(conditions => ({ field, horizonIndex, ...range, conditions }))),
-    )
-  })
+    for (const horizonIndex of horizons.keys())
+      for (const { from, to } of tickerRanges)
+        for (const conditions of conditionRanges) batches.push({ field, horizonIndex, from, to, conditions })
+  }
+  return batches
 }
 
 /** Cuts the numbers below `length` into ranges of at most `size`. */
@@ -278,12 +288,12 @@ function rangesIn(length: number, size: number): BarRange[] {
 const CELL_BARS_A_MS = 10_000
 
 /** Milliseconds that a cell of these tickers takes, about. */
-function msOf(tickerData: readonly TickerData[]): number {
+function msOfCell(tickerData: readonly TickerData[]): number {
   return tickerData.reduce((sum, { days }) => sum + days.length, 0) / CELL_BARS_A_MS
 }
 
 /** Milliseconds that all cells of a run take, about. */
 function msOfRun({ tickerData, query }: SweepRun): number {
   const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
-  return msOf(tickerData) * conditions * query.horizons.length
+  return msOfCell(tickerData) * conditions * query.horizons.length
 }
