@@ -68,25 +68,25 @@ export class Contest {
     checkpoint: Checkpoint,
   ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
     const block = median(this.#blocks)
-    const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
-    const repsByPart = test === null ? [] : resamplesByPart(resamples, this.#columns)
-    const testedParts: { reps: number; part: SuperiorAbility }[] = []
-    for (const [i, reps] of repsByPart.entries()) {
-      testedParts.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
-      await checkpoint(() => `best of ${numberText(this.#names.length)}, ${i + 1} of ${repsByPart.length}`)
-    }
-    const [firstPart] = testedParts
-    if (firstPart === undefined) {
+    const testResamples =
+      block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
+    if (testResamples === null) {
       reasons.reality_check = reasons.spa = whyNoneTested(this.#names.length)
       return { block, reality_check: null, spa: null, best_cell: null }
     }
-    const p = (figure: (part: SuperiorAbility) => number): number =>
-      combinedP(testedParts.map(({ reps, part }) => ({ reps, p: figure(part) })))
+    const repsByPart = resamplesByPart(resamples, this.#columns)
+    const parts: { reps: number; ability: SuperiorAbility }[] = []
+    for (const [i, reps] of repsByPart.entries()) {
+      parts.push({ reps, ability: testResamples(reps, namedStream(seed, `best of many, part ${i}`)) })
+      await checkpoint(() => `best of ${numberText(this.#names.length)}, ${i + 1} of ${repsByPart.length}`)
+    }
+    const p = (name: 'realityCheck' | 'lower' | 'consistent' | 'upper'): number =>
+      combinedP(parts.map(({ reps, ability }) => ({ reps, p: ability[name] })))
     return {
       block,
-      reality_check: p(part => part.realityCheck),
-      spa: { lower: p(part => part.lower), consistent: p(part => part.consistent), upper: p(part => part.upper) },
-      best_cell: this.#names[firstPart.part.best]!,
+      reality_check: p('realityCheck'),
+      spa: { lower: p('lower'), consistent: p('consistent'), upper: p('upper') },
+      best_cell: this.#names[parts[0]!.ability.best]!,
     }
   }
 
@@ -116,39 +116,39 @@ export class Contest {
       reasons.pbo = `the returns of ${cells} combinations over ${days} days are too many to hold at once`
       return null
     }
-    const found = pbo(this.#returns, blocks)
-    if ('reason' in found) {
-      reasons.pbo = found.reason
+    const estimate = pbo(this.#returns, blocks)
+    if ('reason' in estimate) {
+      reasons.pbo = estimate.reason
       return null
     }
-    return found.overfitting
+    return estimate.overfitting
   }
 }
 
 /** Products of a day and a resample in one part: less than a second of work, then other work gets its turn. */
 const MAX_PRODUCTS_A_PART = 200_000_000
 
-/** The number of resamples in each part, with about equal work. A column counts once for each sign. */
+/** The number of resamples in each part, about equal: as many as MAX_PRODUCTS_A_PART allows, at least one. */
 function resamplesByPart(resamples: number, columns: readonly Column[]): number[] {
+  // A column is tested once with each sign.
   const products = 2 * resamples * columns.reduce((sum, { indices }) => sum + indices.length, 0)
   const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MAX_PRODUCTS_A_PART)))
-  return Array.from({ length: parts }, (_, i) => {
-    return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)
-  })
+  const endOfPart = (part: number): number => Math.floor(((part + 1) * resamples) / parts)
+  return Array.from({ length: parts }, (_, part) => endOfPart(part) - endOfPart(part - 1))
 }
 
-/** The p of all resamples from the p of their parts; each is (1 + exceeding) / (1 + resamples). */
+/** The p of all resamples from the p of their parts. A p is (1 + resamples at least as great) / (1 + resamples). */
 function combinedP(parts: readonly { reps: number; p: number }[]): number {
-  let exceeding = 0
+  let asGreat = 0
   let resamples = 0
   for (const { reps, p } of parts) {
-    exceeding += Math.round(p * (1 + reps)) - 1
+    asGreat += Math.round(p * (1 + reps)) - 1
     resamples += reps
   }
-  return (1 + exceeding) / (1 + resamples)
+  return (1 + asGreat) / (1 + resamples)
 }
 
-/** Whether a cell has a higher Sharpe ratio than the best one so far. Ties go to the first name, in any order of cells. */
+/** Whether a cell has a higher Sharpe ratio than the best one so far. Of equal ratios, the first name is better. */
 function isBetter(cell: { name: string; sharpe: number }, best: { name: string; sharpe: number } | null): boolean {
   if (best === null) return true
   return cell.sharpe > best.sharpe || (cell.sharpe === best.sharpe && cell.name < best.name)
@@ -158,7 +158,7 @@ function whyNoneTested(cells: number): string {
   return cells === 0 ? 'no combination has enough events to be tested' : 'no combination varies'
 }
 
-/** Advice where SPA finds nothing and the deflated Sharpe ratio does. Both hold their level. */
+/** The advice to believe SPA, where it finds nothing and the deflated Sharpe ratio does; otherwise empty. */
 export function disagreements({ spa, deflated_sharpe: deflated }: BestOfMany): string[] {
   const ability = spa?.consistent ?? null
   if (ability === null || ability < LEVEL || deflated === null || 1 - deflated >= LEVEL) return []

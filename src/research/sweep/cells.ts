@@ -91,17 +91,17 @@ export function* cellResults(
 ): Generator<CellResult> {
   const { horizon, tickers } = base
   const conditions = conditionsOf(query, field).slice(conditionRange.from, conditionRange.to)
-  const isPooled = query.by === 'pool'
-  for (let i = 0; i < (isPooled ? 1 : tickers.length); i++) {
-    const ticker = isPooled ? null : tickers[i]!.ticker
-    for (const condition of conditions) {
-      const pool = isPooled ? poolOf(base, condition) : poolOf(base, condition, i, i + 1)
-      yield cellResult({ condition, horizon, ticker }, pool, query)
-    }
+  if (query.by === 'pool') {
+    for (const condition of conditions)
+      yield cellResult({ condition, horizon, ticker: null }, poolOf(base, condition), query)
+    return
   }
+  for (const [i, { ticker }] of tickers.entries())
+    for (const condition of conditions)
+      yield cellResult({ condition, horizon, ticker }, poolOf(base, condition, i, i + 1), query)
 }
 
-/** Tests a cell: a condition over a horizon, of one ticker or of all. Without enough events or a p, it has the reason. */
+/** Counts and tests the events of a cell. Without enough events, or without a p, the result has the reason. */
 function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellResult {
   const name = nameOf(key, query)
   const sums = sumsOf(pool)
@@ -116,12 +116,13 @@ function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellR
   return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }
 }
 
-/** Factor between successive mean blocks, so that many cells share one. */
+/** Factor between the allowed mean blocks: they are few, so that many cells share one. */
 const BLOCK_GROWTH = 1.25
 
 /** Calendars are padded with empty days to a multiple of this number. Empty days add nothing to any sum. */
 const DAYS_STEP = 64
 
+/** 64 MB. */
 const MAX_CACHE_BYTES = 64 * 2 ** 20
 
 /**
@@ -141,8 +142,8 @@ export class Resamples {
   }
 
   /**
-   * 95 % interval of the difference: percentiles of Σ excess / Σ events over the resamples with events, expanded
-   * (Hesterberg 2015). Null where one block has most of the events. Drawn days beyond the calendar have no events.
+   * 95 % interval of the difference, and its mean block: percentiles of Σ excess / Σ events over the resamples with
+   * events, expanded (Hesterberg 2015). Null where one block has most of the events.
    */
   interval(cell: CalendarCell): { low: number; high: number; block: number } | null {
     const blocks = bootstrapBlocks(cell)
@@ -152,10 +153,11 @@ export class Resamples {
     const days = daysWith(events)
     const block = sharedBlock(cell.horizon, blocks.block)
     const drawn = this.#drawCounts(Math.ceil(events.length / DAYS_STEP) * DAYS_STEP, block)
-    const numerators = new Float64Array(this.#reps)
-    const denominators = new Float64Array(this.#reps)
+    // By resample.
+    const excessSums = new Float64Array(this.#reps)
+    const eventSums = new Float64Array(this.#reps)
     const countsOfDay = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
-    // Two days at a time, because storing the totals takes as long as adding to them.
+    // Two days at a time, because storing the sums takes as long as adding to them. A last single day is added with 0.
     for (let i = 0; i < days.length; i += 2) {
       const day = days[i]!
       const next = days[i + 1] ?? days[i]!
@@ -165,16 +167,16 @@ export class Resamples {
       const dayEvents = events[day]!
       const [nextExcess, nextEvents] = next === day ? [0, 0] : [excess[next]!, events[next]!]
       for (let rep = 0; rep < dayCounts.length; rep++) {
-        numerators[rep] = numerators[rep]! + dayCounts[rep]! * dayExcess + nextCounts[rep]! * nextExcess
-        denominators[rep] = denominators[rep]! + dayCounts[rep]! * dayEvents + nextCounts[rep]! * nextEvents
+        excessSums[rep] = excessSums[rep]! + dayCounts[rep]! * dayExcess + nextCounts[rep]! * nextExcess
+        eventSums[rep] = eventSums[rep]! + dayCounts[rep]! * dayEvents + nextCounts[rep]! * nextEvents
       }
     }
-    const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
+    const ratios = excessSums.map((sum, rep) => sum / eventSums[rep]!).filter(ratio => !Number.isNaN(ratio))
     ratios.sort()
     return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
   }
 
-  /** How often each day is drawn, from a cache: one row a day, one column a resample. */
+  /** How often each resample draws each day, from a cache: day after day, a number for each resample. */
   #drawCounts(days: number, block: number): Uint8Array {
     const name = `${days} ${block}`
     const drawn = this.#cache.get(name) ?? this.#countDraws(days, block, name)

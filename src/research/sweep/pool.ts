@@ -26,7 +26,9 @@ export interface BaseBars {
   dayGroups: Int32Array
 }
 
+/** The day group of a ticker whose base bars have gaps. */
 const NO_GROUP = -1
+
 /**
  * The base bars of each ticker, and the returns after them. Tickers with the same base days get the same day group;
  * those whose base bars have gaps get NO_GROUP.
@@ -68,16 +70,17 @@ export function baseBarsOf(
       return
     }
     // Tickers on one calendar whose bars have the same first and last have the same base days.
-    const groupByRange = groupsByCalendar.get(indices) ?? new Map<number, number>()
-    groupsByCalendar.set(indices, groupByRange)
-    const range = firstBaseBar[i]! * indices.length + lastBaseBar[i]!
-    dayGroups[i] = groupByRange.get(range) ?? groupCount++
-    groupByRange.set(range, dayGroups[i]!)
+    const groupByBars = groupsByCalendar.get(indices) ?? new Map<number, number>()
+    groupsByCalendar.set(indices, groupByBars)
+    // One number for the first and the last bar.
+    const barsKey = firstBaseBar[i]! * indices.length + lastBaseBar[i]!
+    dayGroups[i] = groupByBars.get(barsKey) ?? groupCount++
+    groupByBars.set(barsKey, dayGroups[i]!)
   })
   return { field, horizon, mask, timeline, tickers, mean, hit, firstBaseBar, lastBaseBar, dayGroups }
 }
 
-/** 1 on each index of the timeline that is the day of a base bar of a ticker with events, otherwise 0. */
+/** For each index of the timeline: 1 if its day has a base bar of a ticker with events, otherwise 0. */
 function baseDays({ base, members }: EventPool): Uint8Array {
   const { field, mask, timeline, tickers, firstBaseBar, lastBaseBar, dayGroups } = base
   const isBase = new Uint8Array(timeline.days.length)
@@ -194,7 +197,7 @@ function sumOverEvents({ members, eventStart }: EventPool, figures: Float64Array
   return members.reduce((sum, ticker, member) => sum + eventCount(member) * figures[ticker]!, 0)
 }
 
-/** The sums of positions in the events. A short one loses what its event gains. @param sign 1: long, -1: short */
+/** The sums of positions in the events. A short position loses the gain of its event. @param sign 1: long, -1: short */
 export function sumsOfPosition(sums: Sums, sign: 1 | -1): Sums {
   const { returns, base, hits, falls } = sums
   return sign === 1 ? sums : { ...sums, returns: -returns, base: -base, hits: falls, falls: hits }
@@ -213,13 +216,16 @@ export function countNonOverlapping({ base, members, eventStart, bars }: EventPo
   }, 0)
 }
 
-/** A pool's events day by day, and their hit rate. The calendar has each day with a base bar of a ticker with events. */
+/**
+ * A pool's events and excess returns by day, and its share of returns above 0. The calendar has each day with a base
+ * bar of a ticker with events.
+ */
 export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: ShareInterval } {
   const { base, bars, returns, members, eventStart } = pool
   const { timeline, tickers, horizon } = base
   const isBase = baseDays(pool)
   const calendar = timeline.days.filter((_, index) => isBase[index] === 1)
-  // By day of the timeline, its index in the calendar.
+  // For each index of the timeline, the index of its day in the calendar.
   const calendarIndices = indicesIn(calendar, timeline.days)
   const events = new Float64Array(calendar.length)
   const excess = new Float64Array(calendar.length)
@@ -243,7 +249,10 @@ export function cellWithHitRate(pool: EventPool): { cell: CalendarCell; hit: Sha
   return { cell, hit: hits.interval(horizon) }
 }
 
-/** The portfolio that holds each event for the horizon, and the range of days on which it could hold something. */
+/**
+ * The portfolio that holds each event for the horizon, and the range of the timeline in which it could hold something.
+ * The range is from the first base bar of its tickers to the end of their last window.
+ */
 export function holdingsOf({ base, members, eventStart, bars }: EventPool): {
   holdings: CalendarTime
   span: { from: number; to: number }
@@ -253,8 +262,9 @@ export function holdingsOf({ base, members, eventStart, bars }: EventPool): {
   const holders = members.map((tickerIndex, member) => {
     const { days, prices } = tickers[tickerIndex]!
     const indices = timeline.indices.get(tickers[tickerIndex]!)!
+    const lastHeldBar = Math.min(base.lastBaseBar[tickerIndex]! + horizon, indices.length - 1)
     span.from = Math.min(span.from, indices[base.firstBaseBar[tickerIndex]!]!)
-    span.to = Math.max(span.to, indices[Math.min(base.lastBaseBar[tickerIndex]! + horizon, indices.length - 1)]! + 1)
+    span.to = Math.max(span.to, indices[lastHeldBar]! + 1)
     const events = bars.subarray(eventStart[member], eventStart[member + 1])
     return { days, close: prices.series.close, events, base: null, indices }
   })

@@ -187,7 +187,7 @@ interface LoggedCell {
   sharpe: number | null
 }
 
-/** State of the trial log, and the hash of each cell in order of discovery. */
+/** State of the trial log, and the hash of each cell in the order of the run. */
 interface LoggedCells extends RunInLog {
   hashes: readonly string[]
 }
@@ -206,6 +206,7 @@ async function logCells(
   const cellTrials = cells.map(({ key, p, sharpe }) => {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? tickerData : tickerData.filter(data => data.ticker === ticker)
+    // Cells of one field and ticker have the same dates.
     const rangeKey = `${condition.field} ${ticker}`
     const range = ranges.get(rangeKey) ?? rangeOf(group.map(data => daysWithBand(data, condition.field)))
     ranges.set(rangeKey, range)
