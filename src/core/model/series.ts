@@ -24,11 +24,23 @@ export interface Series {
   unadjustedClose?: Float64Array
 }
 
-/** A series of `length` bars, all zero. */
-export function emptySeries(timeframe: Timeframe, length: number): Series {
+/** Memory for one series after another: each takes the place of the one before, which nobody may use any more. */
+export class SeriesMemory {
+  #buffer = new ArrayBuffer()
+
+  /** At least `bytes` bytes, with arbitrary content. */
+  take(bytes: number): ArrayBuffer {
+    if (this.#buffer.byteLength < bytes) this.#buffer = new ArrayBuffer(2 * bytes)
+    return this.#buffer
+  }
+}
+
+/** A series of `length` bars, all zero. @param reused memory for it, with arbitrary content (default: new) */
+export function emptySeries(timeframe: Timeframe, length: number, reused?: SeriesMemory): Series {
   // One buffer, because allocating and collecting seven takes longer than filling them. A bar takes five numbers of 8
   // bytes and two days of 4 bytes; the columns of numbers come first.
-  const memory = new ArrayBuffer(5 * 8 * length + 2 * 4 * length)
+  const bytes = 5 * 8 * length + 2 * 4 * length
+  const memory = reused?.take(bytes) ?? new ArrayBuffer(bytes)
   const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
   const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
   return {

@@ -3,7 +3,7 @@ import { firstBarNeededForLabels, firstChangedBars } from '../../core/engine/rec
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../core/errors.js'
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core/model/day.js'
 import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
-import { emptySeries, firstBars, type Series } from '../../core/model/series.js'
+import { emptySeries, firstBars, type Series, SeriesMemory } from '../../core/model/series.js'
 import { Pending } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import {
@@ -12,13 +12,15 @@ import {
   jumpsOf,
   type Origin,
   originsOf,
+  type PackedRecord,
   type Store,
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
-import type { TickerData } from './derive.js'
+import { deriveRecord, type TickerData } from './derive.js'
 import { type BarRange, limitOrigins, mergeSeries, originsAfter } from './merge.js'
 import { type RefusedTicker, type SourcedBars, type SourcedOddity, seamRefusal, type TickerReport } from './report.js'
+import { bytesOf } from './run.js'
 import { judgeSeam, jumpsAfter, type Rescaling, rescale, rescaledCount, type SeamWarning } from './seam.js'
 
 /** The changes that a file's bars make, not yet written. */
@@ -33,14 +35,15 @@ export interface MergedBars {
   pending: Pending
 }
 
-/** A ticker that bars change. Memory holds only some of them: its record may have to be computed again. */
+/** A ticker that bars change. Memory holds only some of them: its record may have to be derived again. */
 export interface Change {
   ticker: string
   bars: number
-  data(): Promise<TickerData>
+  record(): Promise<PackedRecord>
 }
 
-const MAX_BARS_IN_MEMORY = 700_000
+/** The most memory for merged bars and records that wait to be written. */
+const MAX_BYTES_IN_MEMORY = 64 * 2 ** 20
 
 export interface Choices {
   /** Replace all stored data. */
@@ -64,45 +67,63 @@ export async function mergeBars(
   const merged: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
   const pulled = await describePulled(store, tickers)
   const importedAt = new Date().toISOString()
-  let barsInMemory = 0
+  const memory = new SeriesMemory()
+  let bytesInMemory = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
     const context = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
     // Data that do not fit into memory are merged a second time when they are written.
-    const merge = () => mergeTicker(store, incoming, context, choices)
-    const result = await merge()
+    const merge = (lent?: SeriesMemory) => mergeTicker(store, incoming, context, choices, lent)
+    const result = await merge(memory)
     if ('refused' in result) {
       merged.refused.push(result.refused)
       continue
     }
-    const { report, oddities, data, firstChanged } = result
+    const { report, oddities, data, firstChanged, isInLentMemory } = result
     merged.reports.push(report)
     merged.oddities.push(...oddities)
     if (pulled.has(ticker)) merged.replacedPulled.push(ticker)
     const isUnchanged = data === null
     if (isUnchanged) continue
     if (data.sector != null) pending.sectors.add(data.sector)
-    barsInMemory += report.bars
-    const source =
-      barsInMemory <= MAX_BARS_IN_MEMORY ? dataInMemory(store, data, firstChanged) : dataMergedAgain(store, merge)
-    merged.changes.push({ ticker, bars: report.bars, data: source })
+    let record = mergedAgain(store, merge)
+    if (bytesInMemory <= MAX_BYTES_IN_MEMORY) {
+      // Bars in lent memory are gone with the next ticker. Few of them are new, so their record is mostly small.
+      const derived = isInLentMemory ? deriveRecord(await withStoredTail(store, data, firstChanged)) : null
+      bytesInMemory += derived === null ? bytesOf(data.daily) : recordBytes(derived)
+      record = derived === null ? derivedLater(store, data, firstChanged) : derivedAlready(derived)
+    }
+    merged.changes.push({ ticker, bars: report.bars, record })
   }
   return merged
 }
 
-// Separate functions: a closure next to the record would keep it in memory, used or not.
-
-/** Returns a function that reads the stored data that merged bars need, and adds them. */
-function dataInMemory(store: Store, data: TickerData, firstChanged: number): () => Promise<TickerData> {
-  return () => withStoredTail(store, data, firstChanged)
+/** The memory that a record takes until it is written, in bytes. */
+function recordBytes({ bars, daily, weekly }: PackedRecord): number {
+  const chunks = [...bars, ...daily.parts, ...weekly.parts].flatMap(part => part.chunks)
+  return chunks.reduce((sum, { byteLength }) => sum + byteLength, BYTES_BESIDE_CHUNKS)
 }
 
-/** Returns a function that merges the bars of a ticker once more: the first result was not kept in memory. */
-function dataMergedAgain(store: Store, merge: () => Promise<Refused | Fit>): () => Promise<TickerData> {
+/** Measured: the texts of a record, such as its hashes, and its objects. */
+const BYTES_BESIDE_CHUNKS = 4_000
+
+// Separate functions: a closure next to the data would keep them in memory, used or not.
+
+function derivedAlready(record: PackedRecord): Change['record'] {
+  return async () => record
+}
+
+/** Reads the stored data that merged bars need, and derives their record. */
+function derivedLater(store: Store, data: TickerData, firstChanged: number): Change['record'] {
+  return async () => deriveRecord(await withStoredTail(store, data, firstChanged))
+}
+
+/** Merges the bars of a ticker once more, because memory had no room for the first result, and derives their record. */
+function mergedAgain(store: Store, merge: () => Promise<Refused | Fit>): Change['record'] {
   return async () => {
     const { data, firstChanged } = (await merge()) as Fit
-    return withStoredTail(store, data!, firstChanged)
+    return deriveRecord(await withStoredTail(store, data!, firstChanged))
   }
 }
 
@@ -115,24 +136,28 @@ interface Fit {
   data: TickerData | null
   /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
   firstChanged: number
+  /** Whether the bars of `data` are in the memory that was lent. */
+  isInLentMemory: boolean
 }
 
 /**
  * Merges a file's bars of a ticker with the stored ones, or returns a refusal. Throws BadData for no bars at all.
  * @param pulled the ticker's events from a server, as text; null if there are none
  * @param isPending whether data derived from its facts are not up to date
+ * @param lent memory for the merged bars, used if the file adds few to the stored ones
  */
 async function mergeTicker(
   store: Store,
   incoming: SourcedBars,
   { pulled, isPending, importedAt }: { pulled: string | null; isPending: boolean; importedAt: string },
   choices: Choices,
+  lent?: SeriesMemory,
 ): Promise<Refused | Fit> {
   const { ticker, source, format, prices } = incoming
   const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
   if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
-  const stored = choices.replace ? null : await readStored(store, fileBars)
+  const stored = choices.replace ? null : await readStored(store, fileBars, lent)
   const refused = refusalBeforeComparison(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
@@ -145,10 +170,11 @@ async function mergeTicker(
   if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
   if (report.added + report.replaced === 0 && rescaling === null)
-    return { report, oddities, data: null, firstChanged: 0 }
+    return { report, oddities, data: null, firstChanged: 0, isInLentMemory: false }
   const data = tickerData(entry, series, sheets)
   const firstChanged = isPending || rescaling !== null ? 0 : firstChangedBar(result.stored, data, ranges)
-  return { report, oddities, data, firstChanged }
+  const isInLentMemory = lent !== undefined && stored !== null && stored.seriesWithRoom !== null
+  return { report, oddities, data, firstChanged, isInLentMemory }
 }
 
 /**
@@ -213,10 +239,13 @@ interface Stored {
 /** A daily file has one new bar of each ticker: for files of up to this number the stored bars are not copied. */
 const MAX_ROOM = 32
 
-/** Reads the stored data of a ticker; null without any. @param bars the file's bars: few of them get room */
-async function readStored(store: Store, { ticker, bars }: SourcedBars): Promise<Stored | null> {
+/**
+ * Reads the stored data of a ticker; null without any. @param bars the file's bars: few of them get room
+ * @param lent memory for stored bars with room
+ */
+async function readStored(store: Store, { ticker, bars }: SourcedBars, lent?: SeriesMemory): Promise<Stored | null> {
   const room = bars.days.length <= MAX_ROOM ? bars.days.length : 0
-  const found = await store.tickerWithBars(ticker, room)
+  const found = await store.tickerWithBars(ticker, { room, memory: room > 0 ? lent : undefined })
   if (found === null) return null
   const { entry } = found
   const series = room === 0 ? found.series : firstBars(found.series, found.series.days.length - room)

@@ -73,19 +73,19 @@ export interface DerivedGroup<Ticker> {
 
 /**
  * Groups of tickers with their records, in order. Groups are removed from the list, so that written ones can be freed.
- * @param dataOf reads the data of a ticker
+ * @param recordOf derives the record of a ticker
  */
 export async function* deriveGroups<Ticker>(
   groups: Ticker[][],
-  dataOf: (ticker: Ticker) => Promise<TickerData>,
-  onTicker: (ticker: TickerData) => void,
+  recordOf: (ticker: Ticker) => Promise<PackedRecord>,
+  onTicker: (ticker: Pick<PackedRecord, 'entry'>) => void,
 ): AsyncGenerator<DerivedGroup<Ticker>> {
   for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
     const records: PackedRecord[] = []
     for (const ticker of group) {
-      const data = await dataOf(ticker)
-      records.push(deriveRecord(data))
-      onTicker(data)
+      const record = await recordOf(ticker)
+      records.push(record)
+      onTicker(record)
     }
     yield { group, records, isLast: groups.length === 0 }
   }
@@ -95,7 +95,7 @@ export async function* deriveGroups<Ticker>(
 export function progressReporter(file: string, tickerCount: number, onProgress: ImportOptions['onProgress']) {
   let done = 0
   let rows = 0
-  return ({ entry }: Pick<TickerData, 'entry'>): void => {
+  return ({ entry }: Pick<PackedRecord, 'entry'>): void => {
     rows += entry.bars
     onProgress?.({ file, stage: 'deriving', done: ++done, of: tickerCount, rows })
   }
@@ -111,12 +111,13 @@ const TASKS_AHEAD = 32
 export async function* deriveStored(
   store: Store,
   entries: readonly TickerEntry[],
-  onTicker: (ticker: Pick<TickerData, 'entry'>) => void,
+  onTicker: (ticker: Pick<PackedRecord, 'entry'>) => void,
   cluster?: Cluster,
 ): AsyncGenerator<DerivedGroup<TickerEntry>> {
   const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
+  const recordOf = async (entry: TickerEntry): Promise<PackedRecord> => deriveRecord(await dataOf(entry))
   const groups = groupTickers(entries, ({ bars }) => bars, cluster === undefined ? MAX_GROUP_BARS : TASK_BARS)
-  if (cluster === undefined) return yield* deriveGroups(groups, dataOf, onTicker)
+  if (cluster === undefined) return yield* deriveGroups(groups, recordOf, onTicker)
   const dataOfGroup = (group: readonly TickerEntry[]): Promise<TickerData[]> => Promise.all(group.map(dataOf))
   const work: Work<TickerEntry[], PackedRecord[]> = {
     job: 'derive',

@@ -425,7 +425,7 @@ export class Importer {
     const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressReporter(partlyLoaded.file, of, onProgress)
     // Not inside `atOneMoment`: some tickers are read after others are written.
-    const derivedGroups = deriveGroups(groups, change => change.data(), onTicker)
+    const derivedGroups = deriveGroups(groups, change => change.record(), onTicker)
     let loaded = pending.loadedTickerCount(partlyLoaded.content)
     for await (const { group, records, isLast } of derivedGroups) {
       const nowLoaded = isLast ? partlyLoaded.of : indexes.get(group.at(-1)!.ticker)! + 1

@@ -89,7 +89,8 @@ function columnsOf(bars: Series): (Float64Array | Int32Array)[] {
   return [days, open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose])]
 }
 
-function bytesOf(bars: Series): number {
+/** The memory that the columns of bars take, in bytes. */
+export function bytesOf(bars: Series): number {
   return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
 }
 

@@ -13,11 +13,20 @@ import type {
   FieldRecord,
   Outcomes,
   Series,
+  SeriesMemory,
   SeriesRecord,
   SeriesTail,
 } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { PageStore } from './pages.js'
+
+/** How bars are read that a caller adds more to. */
+export interface SeriesRoom {
+  /** Number of bars after the stored ones, for the caller to fill (default 0). */
+  room?: number
+  /** The memory that the bars are read into (default: new memory). */
+  memory?: SeriesMemory | undefined
+}
 
 /** A ticker's row, without its bars. */
 export interface TickerEntry {
@@ -308,11 +317,8 @@ export interface Store {
   /** The date of the newest bar of all tickers, optionally up to a day; null without bars. */
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
-  /**
-   * A ticker and its bars, read at one moment; null: unknown ticker.
-   * @param room number of bars, all zero, that the series has after the stored ones (default 0)
-   */
-  tickerWithBars(ticker: string, room?: number): Promise<{ entry: TickerEntry; series: Series } | null>
+  /** A ticker and its bars, read at one moment; null: unknown ticker. */
+  tickerWithBars(ticker: string, room?: SeriesRoom): Promise<{ entry: TickerEntry; series: Series } | null>
   /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */
   sheets(ticker: string, except?: readonly FactKind[]): Promise<FactSheets>
   /**
