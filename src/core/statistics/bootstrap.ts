@@ -165,9 +165,9 @@ export function stationaryIndices(random: Random, n: number, meanBlock: number, 
 }
 
 /**
- * Mean block length for a stationary bootstrap of the mean of a series: Politis & White, "Automatic block-length selection for the
- * dependent bootstrap" (2004), as corrected by Patton, Politis & White (2009). Autocovariances are weighted by a flat-top
- * window that reaches twice as far as the last correlation that differs from 0.
+ * Mean block length for a stationary bootstrap of the mean of a series: Politis & White, "Automatic block-length
+ * selection for the dependent bootstrap" (2004), as corrected by Patton, Politis & White (2009). Autocovariances are
+ * weighted by a flat-top window that reaches twice as far as the last correlation that differs from 0.
  * @param x a series in time order
  * @returns between 1 and min(3 √n, n / 3); 1 where nothing varies
  */

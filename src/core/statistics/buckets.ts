@@ -119,6 +119,7 @@ export function sortBetween(column: BucketedColumn, first: number, last: number)
 /** Up to this number of values, insertion takes less time than a call of `sort`. */
 const FEW = 48
 
+/** Sorts values ascending in place, a few of them by insertion. */
 function sortInPlace(values: Float64Array): void {
   if (values.length > FEW) {
     values.sort()

@@ -42,16 +42,16 @@ export function andersonGoodman(tables: readonly (readonly (readonly number[])[]
  * @param table counts by context and destination
  */
 export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | null {
-  const contexts = table.map(sum)
-  const destinations = (table[0] ?? []).map((_, to) => sum(table.map(row => row[to]!)))
-  const n = sum(contexts)
-  const df = (contexts.filter(isAboveZero).length - 1) * (destinations.filter(isAboveZero).length - 1)
+  const contextTotals = table.map(sum)
+  const destinationTotals = (table[0] ?? []).map((_, to) => sum(table.map(row => row[to]!)))
+  const n = sum(contextTotals)
+  const df = (contextTotals.filter(isAboveZero).length - 1) * (destinationTotals.filter(isAboveZero).length - 1)
   if (n === 0 || df === 0) return null
   let chi2 = 0
   let least_expected = Number.POSITIVE_INFINITY
   for (const [context, row] of table.entries()) {
     for (const [to, count] of row.entries()) {
-      const expected = (contexts[context]! * destinations[to]!) / n
+      const expected = (contextTotals[context]! * destinationTotals[to]!) / n
       if (expected === 0) continue
       chi2 += (count - expected) ** 2 / expected
       least_expected = Math.min(least_expected, expected)
@@ -111,17 +111,17 @@ function logRankSums(groups: readonly (readonly Spell[])[]) {
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
-  for (const { at_risk: n, spellsOfLength } of riskSets(spells)) {
+  for (const { at_risk: atRisk, spellsOfLength } of riskSets(spells)) {
     const endedSpells = spellsOfLength.filter(({ ended }) => ended)
     const ended = totalCount(endedSpells)
     // The ends of a group are like a draw of `ended` out of n without replacement: a hypergeometric variance.
-    const varianceFactor = n > 1 ? (ended * (n - ended)) / (n - 1) : 0
+    const varianceFactor = atRisk > 1 ? (ended * (atRisk - ended)) / (atRisk - 1) : 0
     for (const g of groups.keys()) {
       observed[g]! += totalCount(endedSpells.filter(spell => spell.g === g))
-      expected[g]! += (ended * groupAtRisk[g]!) / n
+      expected[g]! += (ended * groupAtRisk[g]!) / atRisk
       for (const other of groups.keys()) {
         covariance[g]![other]! +=
-          varianceFactor * (groupAtRisk[g]! / n) * (Number(g === other) - groupAtRisk[other]! / n)
+          varianceFactor * (groupAtRisk[g]! / atRisk) * (Number(g === other) - groupAtRisk[other]! / atRisk)
       }
     }
     for (const { g, times = 1 } of spellsOfLength) groupAtRisk[g]! -= times
@@ -135,6 +135,7 @@ function solve(matrix: readonly (readonly number[])[], b: readonly number[]): nu
   const rows = matrix.map((row, i) => [...row, b[i]!])
   const size = rows.length
   const scale = Math.max(...matrix.map((row, i) => row[i]!))
+  // In each turn the pivot, the row with the greatest value in the column, clears the column of all other rows.
   for (let column = 0; column < size; column++) {
     const pivot = rows.reduce(
       (best, row, i) => (i >= column && Math.abs(row[column]!) > Math.abs(rows[best]![column]!) ? i : best),

@@ -120,6 +120,7 @@ function shiftedCounts(
   categories: number,
 ): Int32Array {
   const counts = new Int32Array(shifts.length * categories)
+  // The count of each category is one digit of a number to the base `radix`.
   const radix = 2 ** Math.floor(EXACT_BITS / categories)
   const unitOfCode = Float64Array.from({ length: categories }, (_, code) => radix ** code)
   const totals = new Float64Array(shifts.length)

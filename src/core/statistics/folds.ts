@@ -69,6 +69,7 @@ export function cpcv(bars: number, n: number, k: number): Cpcv {
     const test = testGroups.map(group => groups[group]!)
     return { groups: testGroups, train: trainingRanges(bars, test, 0), test }
   })
+  // Each group is tested by equally many splits; the i-th of each group make up path i.
   const splitIndices = [...splits.keys()]
   const splitsByGroup = groups.map((_, group) => splitIndices.filter(i => splits[i]!.groups.includes(group)))
   const paths = splitsByGroup[0]!.map((_, path) => splitsByGroup.map(splitsOfGroup => splitsOfGroup[path]!))

@@ -81,6 +81,7 @@ export function pooledQuantiles(
     if (storedValues <= MAX_STORED_VALUES) storedColumns.push(memory.store(values))
   }
   for (const quantiles of columnQuantiles) for (const pool of pools) quantiles.markNeeded(pool)
+  // By p and mixed pool: the buckets in which the quantile can be.
   const ranges = ps.map(p => poolCounts.map(pool => pool.rangeOf(p)))
   // The second pass sorts the values near the quantiles, for each p. Pools of one column need no runs.
   const mixedRanges = mixedPools.length === 0 ? [] : ranges
@@ -396,16 +397,16 @@ class Search {
     let weight = 0
     for (let j = 0; j < counts.length; j++) {
       const column = columns[j]!
-      const least = low[j]!
-      const count = least === high[j]! ? least : this.#countUpTo(j, x)
+      const countAtLow = low[j]!
+      const count = countAtLow === high[j]! ? countAtLow : this.#countUpTo(j, x)
       counts[j] = count
-      const upTo = valuesBeforeRun[column]! + count
+      const valuesUpToX = valuesBeforeRun[column]! + count
       const size = sizes[column]!
-      if (upTo === size) weight += weights[j]!
-      else if (upTo > 0) {
+      if (valuesUpToX === size) weight += weights[j]!
+      else if (valuesUpToX > 0) {
         // F_i is linear between the values before and after x.
         const within = (x - before[j]!) / (after[j]! - before[j]!)
-        weight += weights[j]! * ((upTo - 1 + within) / (size - 1))
+        weight += weights[j]! * ((valuesUpToX - 1 + within) / (size - 1))
       }
     }
     return weight

@@ -53,22 +53,23 @@ export class Random {
   }
 
   /**
-   * Fills `indices` with numbers from 0 to n - 1 in blocks, as `stationaryIndices` (bootstrap.ts) describes. The state
-   * is in local variables: a sweep draws a hundred million indices, and fields of an object take five times as long.
-   * @param chance probability that a block ends before the next index
+   * Fills `indices` with n numbers from 0 to n - 1 in blocks. A block begins at a random number and counts up from it,
+   * with 0 after n - 1. Before each next number it ends by chance.
+   * @param chance probability that a block ends before the next number
    */
   fillBlocks(indices: Int32Array, n: number, chance: number): void {
-    // A number whose upper 27 bits are greater lies above the chance.
-    const highest = Math.floor(chance * 0x8000000)
+    // If its upper 27 bits are greater, a random number lies above the chance, and its other bits need not be known.
+    const highestBelowChance = Math.floor(chance * 0x8000000)
     for (let i = 0; i < n; ) {
       let index = this.below(n)
       indices[i++] = index
+      // The state is in local variables: a sweep draws a hundred million indices, and fields take five times as long.
       let a = this.#a
       let b = this.#b
       let c = this.#c
       let d = this.#d
-      // Each turn is a call of `uniform`.
       while (i < n) {
+        // As `uniform`, which takes two words: two steps of the generator.
         const first = b
         let shifted = b << 9
         c ^= a
@@ -86,7 +87,7 @@ export class Random {
         c ^= shifted
         d = (d << 11) | (d >>> 21)
         const high = scrambled(first) >>> 5
-        if (high <= highest && uniformOf(high, scrambled(second) >>> 6) < chance) break
+        if (high <= highestBelowChance && uniformOf(high, scrambled(second) >>> 6) < chance) break
         if (++index === n) index = 0
         indices[i++] = index
       }

@@ -211,7 +211,7 @@ export function ratioError(excess: Float64Array, events: Float64Array, days: num
  * @param eventDays the days, ascending
  * @param excesses by event day, the excess of each pair; changed by this call
  * @param events by event day, the number of events of every pair
- * @param missing indices into `nums`, once for each missing event of a pair
+ * @param missing indices into `excesses`, once for each missing event of a pair
  * @param days as in `ratioError`
  */
 export function ratioErrors(

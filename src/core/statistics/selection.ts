@@ -46,7 +46,7 @@ export function superiorAbility(
   const best = candidates.reduce((a, b) => (studentisedMean(b) > studentisedMean(a) ? b : a))
   const greatestSum = candidates.reduce((greatest, { sum }) => Math.max(greatest, sum), Number.NEGATIVE_INFINITY)
   const hansenStatistic = Math.max(0, studentisedMean(best))
-  // In the order of greatestInResamples.
+  // The observed statistic of each test: the reality check, then Hansen's lower, consistent and upper.
   const statistics = [greatestSum, hansenStatistic, hansenStatistic, hansenStatistic]
   return (reps, random) => {
     const exceeding = [0, 0, 0, 0]
@@ -132,8 +132,9 @@ function greatestInResamples(columns: readonly Varying[], timesDrawn: Float64Arr
 }
 
 /**
- * Writes to `sums` the sum of a column in each of `RESAMPLES_PER_PASS` resamples. Eight variables take half as long as a
- * column of totals. @param timesDrawn as in `greatestInResamples`
+ * Writes to `sums` the sum of a column in each of eight resamples (`RESAMPLES_PER_PASS`). Eight variables take half as
+ * long as a column of totals.
+ * @param timesDrawn how often each resample contains each day, day after day
  */
 function sumResamples({ indices, values }: Column, timesDrawn: Float64Array, sums: Float64Array): void {
   let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0]
@@ -225,7 +226,7 @@ const MAX_BLOCKS = 20
  * columns.
  * Equal columns share their mean rank; several best ones count with the mean of their ranks, and the median itself is
  * not above the median. A column that never moves has a ratio of 0, or an infinite one if it rises steadily.
- * @param columns returns a bar of each candidate, all equally long
+ * @param columns the returns of each candidate, bar by bar, all equally long
  */
 export function pbo(columns: readonly Float64Array[], blocks: number): RankedSplits | { reason: string } {
   const bars = columns[0]?.length ?? 0

@@ -81,7 +81,11 @@ export function tooShort(calendar: number, horizon: number): string {
   return `${calendar} bars are too few to shift windows of ${horizon} against each other`
 }
 
-/** All shifts from `horizon` to `calendar` - `horizon`, ascending; of more than 2,000, `reps` different ones. */
+/**
+ * All shifts from `horizon` to `calendar` - `horizon`, ascending; of more than 2,000, `reps` different ones.
+ * @param calendar number of days of the calendar
+ * @param horizon length of the windows in days
+ */
 export function shiftsOf(calendar: number, horizon: number, { reps, random }: ShiftOptions): Int32Array {
   const possible = Math.max(0, calendar - 2 * horizon + 1)
   const all = Int32Array.from({ length: possible }, (_, i) => horizon + i)
