@@ -473,6 +473,7 @@ export function didYouMean(suggestions: readonly string[]): string {
 /** The number of edits that turn `a` into `b`, exact only up to `reach`. */
 function editsBetween(a: string, b: string, reach: number): number {
   if (Math.abs(a.length - b.length) > reach) return reach + 1
+  // row[j] is the number of edits from the first i letters of `a` to the first j letters of `b`.
   let rowBeforePrevious: number[] = []
   let previousRow = Array.from({ length: b.length + 1 }, (_, j) => j)
   let leastOfPrevious = 0
@@ -486,7 +487,7 @@ function editsBetween(a: string, b: string, reach: number): number {
       if (swapped) row[j] = Math.min(row[j]!, rowBeforePrevious[j - 2]! + 1)
       least = Math.min(least, row[j]!)
     }
-    // The next row depends only on these two, so the number can only grow.
+    // Later rows depend only on the last two, so the number can only grow.
     if (least > reach && leastOfPrevious > reach) return least
     leastOfPrevious = least
     rowBeforePrevious = previousRow

@@ -216,6 +216,7 @@ export const resistanceStatus = levelField('resistance', {
   rule: `level = the lowest pivot high in sight that is not below the previous close; breached: close above it (given up after ${levels.breaches} such closes in a row); approaching: level - close ≤ ${levels.approachingAtr} ATR; otherwise intact`,
 })
 
+/** The field for the state of the close relative to a level. @param words about it */
 function levelField(level: 'support' | 'resistance', words: Pick<Field, 'summary' | 'rule'>): Field {
   return {
     name: `${level}_status`,

@@ -333,6 +333,7 @@ export function printCondition(condition: Condition): string {
   }
 }
 
+/** The canonical text of a test: `rsi_zone = oversold for 3`, `rsi_zone enters oversold from neutral_low within 5`. */
 function printTest(test: Test): string {
   const subject = printSubject(test.subject)
   if (test.is === 'state') {

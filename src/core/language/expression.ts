@@ -258,6 +258,7 @@ class Evaluation {
     return values
   }
 
+  /** The value of a call on each bar. Equal calls are computed once. */
   #evaluateCall(call: Extract<Expression, { is: 'call' }>): Float64Array {
     const text = printExpression(call)
     let values = this.#calls.get(text)

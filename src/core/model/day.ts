@@ -17,10 +17,11 @@ export function parseDay(text: string): Day | null {
 /** The day of a year, month (1..12) and day of the month, or null when there is no such date. */
 export function dayOf(year: number, month: number, date: number): Day | null {
   if (month < 1 || month > 12 || date < 1 || date > daysInMonth(year, month)) return null
-  // Civil-from-days reversed (Howard Hinnant): exact integer arithmetic, much faster than Date for whole files.
-  const y = month <= 2 ? year - 1 : year
-  const era = Math.floor(y / 400)
-  const yearOfEra = y - era * 400
+  // Howard Hinnant's algorithm: exact integer arithmetic, much faster than Date for whole files. Years begin in March,
+  // so that a leap day is their last. An era is 400 years, or 146,097 days; 1970-01-01 is day 719,468 from the first.
+  const marchYear = month <= 2 ? year - 1 : year
+  const era = Math.floor(marchYear / 400)
+  const yearOfEra = marchYear - era * 400
   const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + date - 1
   const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear
   return era * 146097 + dayOfEra - 719468

@@ -273,6 +273,7 @@ function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
     present.initial[f] = Number(initial)
     if (since !== null) {
       present.since[f] = parseDay(since)!
+      // The transition that entered the current band, if it is in the range.
       const row = history.days.lastIndexOf(present.since[f]!)
       if (!initial && row !== -1) present.left[f] = history.left[row]!
     }

@@ -266,7 +266,10 @@ function optionValue(key: string, text: string): unknown {
   const { node } = KEYS_TO_VARY.find(({ param }) => param === key)!
   if (!('kind' in node)) return text
   const { kind } = node
-  if (kind.schema.type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : text
+  if (kind.schema.type === 'boolean') {
+    if (text === 'true') return true
+    return text === 'false' ? false : text
+  }
   // The text of a part of a strategy may have commas, too: `2bp,slip 1bp`.
   const mayBeList = kind.several !== undefined || kind.toDocumentForm !== undefined
   return mayBeList ? text.replaceAll('+', ',') : text
@@ -341,6 +344,7 @@ export function parseCompare(input: object, context: BacktestContext): CompareQu
   return { ...readParams(COMPARE, withoutNulls(rest)), names: displayNames(strategies, files), strategies }
 }
 
+/** Throws InvalidParameter for fewer than two strategies, and for too many. */
 function refuseWrongStrategyCount(n: number): void {
   if (n >= 2 && n <= MAX_STRATEGIES) return
   const allowed = `2 to ${MAX_STRATEGIES} strategy files`

@@ -193,7 +193,7 @@ function refuseConflictingRules({ exit, fill, side, entry, costs }: Strategy): v
     throwFault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
   const bps = costs.bps + costs.slippage_bps
   if (bps >= 10_000) throwFault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
-  // A price cannot fall below 0.
+  // A price cannot fall by 100 % or more, which stops of a long trade or the target of a short one would need.
   for (const rule of side === 'long' ? (['stop', 'trailing'] as const) : (['target'] as const)) {
     const name = `exit.${rule}`
     const distance = exit[rule]
