@@ -192,12 +192,13 @@ function isHeader(first: readonly string[], second: readonly string[]): boolean 
 function namesWithoutHeader(file: string, first: readonly string[]): string[] {
   const vendorNames = vendorOrder(first)
   if (vendorNames !== null) return [...vendorNames]
-  const dateCount = first.filter(startsWithDate).length
+  // A row with two dates is no bar.
+  const hasSeveralDates = first.filter(startsWithDate).length > 1
   const isTimed = isDate(first[0]) && /^\d{1,2}:\d{2}(:\d{2})?$/.test(first[1] ?? '')
   const usualNames = isTimed ? ['date', 'time', ...USUAL_ORDER.slice(1)] : USUAL_ORDER
   let names: readonly string[] = []
-  if (dateCount < 2 && isDate(first[0])) names = usualNames
-  else if (dateCount < 2 && isDate(first[1])) names = ['ticker', ...USUAL_ORDER]
+  if (!hasSeveralDates && isDate(first[0])) names = usualNames
+  else if (!hasSeveralDates && isDate(first[1])) names = ['ticker', ...USUAL_ORDER]
   // The last field, an adjusted close, may be missing.
   const missingFields = names.length - first.length
   if (names.length > 0 && (missingFields === 0 || missingFields === 1)) return names.slice(0, first.length)

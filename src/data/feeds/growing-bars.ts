@@ -81,6 +81,7 @@ export class GrowingBars {
     const isAfterAll = day > this.#latestDay
     const isBeforeAll = day < this.#earliestDay
     if (!isAfterAll && !isBeforeAll) {
+      // Only bars out of order need the set of all days so far.
       this.#days ??= new DaySet(this.#allColumns()[0])
       if (this.#days.has(day)) return this.#earlierBar(bar)
     }
@@ -187,6 +188,7 @@ export class GrowingBars {
     return days
   }
 
+  /** The bar at an index of a piece of the temporary file, whose columns follow each other there. */
   #spilledBar({ offset, count }: SpilledPiece, index: number): Columns {
     const bar = newColumns(1)
     let columnOffset = offset
@@ -211,6 +213,7 @@ export class GrowingBars {
     return all
   }
 
+  /** Writes a bar behind those in memory; columns that are full are replaced by twice as long ones. */
   #append(bar: Bar, row: number): void {
     const index = this.#countInMemory++
     this.count++

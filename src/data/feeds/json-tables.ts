@@ -231,6 +231,7 @@ function columnTable(file: string, root: JsonObject): JsonTable | null {
 
 /** The column of each role, judged by names; null when a bar needs others. Throws BadData for tickers side by side. */
 export function barColumns(file: string, names: readonly string[]): Columns | null {
+  // A bar has at least a date and four prices.
   if (names.length < 5 || names.length > MAX_FIELDS) return null
   const { columns, parallelTickers } = layoutOf(file, 1, names)
   if (parallelTickers.length > 0) {

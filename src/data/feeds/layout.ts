@@ -56,6 +56,7 @@ export function refuseNonDailyBars(file: string, names: readonly string[], first
   const plainNames = names.map(plainName)
   const openTime = Number(first[plainNames.indexOf('opentime')])
   const closeTime = Number(first[plainNames.indexOf('closetime')])
+  // Times since 1970 are in milliseconds, or in microseconds if they are greater than any milliseconds of this age.
   const secondsPerUnit = openTime > 1e14 ? 1e-6 : 1e-3
   const minutes = ((closeTime - openTime) * secondsPerUnit) / 60
   if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return
@@ -104,6 +105,7 @@ export function layoutOf(
     const names = plainNames.includes(spelling) ? plainNames : namesWithoutUnit
     columns[role] = indexOfName({ file, line }, header, names, spelling)
   }
+  // Programs write the dates of rows in a first column without a name.
   if (columns.date === undefined && plainNames[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
   const volume = columns.volume ?? namesWithoutTicker.findIndex(name => VOLUME_IN_CURRENCY.test(name))

@@ -166,6 +166,7 @@ const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: 
 
 type Keys = ReadonlySet<string>
 
+/** The error for JSON without bars or facts: its kind if that is known, a message of the vendor in it, or its keys. */
 export function unreadableJsonError(file: string, root: unknown): BadData {
   const keys = keysOfDocument(root)
   const knownKind = JSON_KINDS.find(([holds]) => holds(keys))

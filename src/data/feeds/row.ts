@@ -46,6 +46,7 @@ export class Row {
     return { line: this.line, column: columnOf(text, delimiter, field), reason, text }
   }
 
+  /** Sets the bytes and the fields of the row from the texts of the fields. */
   fill(fields: readonly string[]): void {
     const text = fields.join('')
     this.bytes = Buffer.from(text)
@@ -218,6 +219,7 @@ function fieldSpans(line: string, delimiter: string): { start: number; end: numb
   const spans: { start: number; end: number }[] = []
   let start = 0
   let inQuotes = false
+  /** Whether the field at hand has only blanks so far: a quote after them opens a quoted field. */
   let isBlank = true
   // In a quoted field each quote counts: a doubled one closes and reopens it.
   let hasQuote = false

@@ -48,6 +48,7 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
     bytesTaken: () => (file === null ? (total ?? 0) : file.bytesRead),
     chunks: () => textChunks(openRaw()),
   }
+  // The first bytes of gzip; those of zip are PK and two numbers.
   if (start[0] === 0x1f && start[1] === 0x8b)
     return Object.assign(source, { compression: 'gzip', chunks: () => gunzipChunks(source, openRaw()) })
   if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04') return source

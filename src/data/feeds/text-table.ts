@@ -237,6 +237,7 @@ class Scanner {
     const highestSign = Math.max(delimiter, QUOTE, SPACE)
     let count = 0
     let start = from
+    /** Whether the field at hand has only blanks so far: a quote after them opens a quoted field. */
     let isBlank = true
     for (let i = from; i < end; i++) {
       const byte = bytes[i]!

@@ -67,6 +67,7 @@ function readTrade(transaction: Element, form: Form, insider: string, sink: Fact
     return null
   }
   const traded = dayOfTrade(form, transaction)
+  // Neither the trade nor its filing may lie in the future.
   for (const [name, day] of Object.entries({ transactionDate: traded, 'the day of filing': filed ?? traded }))
     if (day > form.latest) throw new BadData(positionOf(form, transaction), futureDateReason(name, formatDay(day)))
   if (filed !== null && filed < traded) {

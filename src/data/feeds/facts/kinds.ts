@@ -29,6 +29,7 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   const vendorFormat = FACTS_FORMATS.find(({ identifiedBy }) => header.hasAll(identifiedBy))
   if (vendorFormat !== undefined && 'refusal' in vendorFormat) throw new BadData(place, vendorFormat.refusal)
   if (vendorFormat !== undefined) return vendorFormat
+  // No vendor's: the project's own kinds whose required columns are all there.
   const layout = layoutOf(file, dialect.headerLine, dialect.names)
   const barColumnCount = Object.keys(layout.columns).filter(role => role !== 'ticker').length
   const completeKinds = FACT_KINDS.filter(kind => {
@@ -40,6 +41,7 @@ export function factsFormatOf({ file, dialect, top: place, options: { known } }:
   const [kind, otherKind] = completeKinds.length > 1 ? withoutSecurities : completeKinds
   if (kind !== undefined && otherKind !== undefined) throw new BadData(place, ambiguityText(kind, otherKind, known))
   if (kind !== undefined) return ownFormatOfKind(kind, header.has('known') ? undefined : known)
+  // No kind is complete: a table of the nearest kind with missing columns, or no facts at all.
   const nearest = header.nearestKind(known)
   const isRow = dialect.names.some(startsWithDate)
   const similarColumns = header.countWithMisspellings(nearest)

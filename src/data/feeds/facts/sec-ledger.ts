@@ -200,6 +200,7 @@ export class Ledger {
     const figure = FIGURE_OF.get(concept)
     if (figure === undefined || !isReadUnit(concept, unit) || !Number.isFinite(value)) return []
     const term = start === null ? 'day' : termOf(end - start)
+    // A balance is of one day, any other figure of a period.
     const isBalance = figure === 'equity' || figure === 'count'
     if (term === null || isBalance !== (term === 'day')) return []
     // Only ends of periods are moved to known ones: a balance of the next day may follow a new rule of accounting.
@@ -320,7 +321,8 @@ function sharesRatio({ item, before }: NewEntry, filing: readonly NewEntry[]): n
   const samePeriod = filing.filter(entry => entry.item.term === item.term && entry.item.end === item.end)
   if (samePeriod.some(other => other.item.figure === 'diluted' && other.before !== undefined)) return null
   const ratio = ratioOfEarnings(before.value, item.value)
-  return ratio !== null && ratio !== 1 && samePeriod.some(isRestatedRevenue) ? null : ratio
+  // A restatement that also changed revenue explains a change of earnings per share.
+  return ratio !== 1 && samePeriod.some(isRestatedRevenue) ? null : ratio
 }
 
 /** The ratio of two share counts: 1 when equal up to rounding, null when it is too small or too large for a split. */
