@@ -133,7 +133,7 @@ async function tradeEach(source: PricedSource, strategies: readonly Strategy[], 
   return traded
 }
 
-/** Adds to each simulation its name and the days that all simulations share, `from` 0 `to` -1 if they share none. */
+/** Adds to each simulation its name and the days that all share; `from` is 0 and `to` -1 if there are none. */
 function alignToCommonDays(names: readonly string[], simulations: readonly TradedRival[]): Rival[] {
   const calendars = simulations.map(({ days }) => days)
   const indices = sharedBarIndices(calendars, simulations[0]!.strategy.timeframe)
@@ -196,7 +196,10 @@ const RESAMPLE_STREAM = 4
 /** A difference of Sharpe ratios before the draws. */
 type Difference = Omit<SharpeDifference, 'verdict' | 'agreement'>
 
-/** The difference of the Sharpe ratios of each pair of strategies, and its interval, all from the same resamples. */
+/**
+ * The difference of the Sharpe ratios of each pair of strategies, and its interval from resamples that all pairs share.
+ * Nulls with a reason for a pair without two ratios, or without a difference.
+ */
 export function sharpeDifferences(
   names: readonly string[],
   curves: readonly Curve[],
@@ -207,19 +210,21 @@ export function sharpeDifferences(
     equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
   )
   const pairs = indexPairs(names.length)
-  const indexesWithRatio = ratios.flatMap((ratio, i) => (ratio === null ? [] : [i]))
-  const n = returns[0]!.length
-  const block = indexesWithRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
-  const drawnRatios = curves.map(() => new Float64Array(indexesWithRatio.length < 2 ? 0 : resamples))
+  const withRatio = [...ratios.keys()].filter(i => ratios[i] !== null)
+  const days = returns[0]!.length
+  const block = withRatio.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
+  // By strategy, then by resample. All strategies have the same resampled days.
+  const drawnRatios = curves.map(() => new Float64Array(withRatio.length < 2 ? 0 : resamples))
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
-  const indices = new Int32Array(n)
-  for (let draw = 0; draw < resamples && indexesWithRatio.length > 1; draw++) {
-    stationaryIndices(random, n, block, indices)
-    for (const i of indexesWithRatio) {
+  const drawnDays = new Int32Array(days)
+  for (let draw = 0; draw < resamples && withRatio.length > 1; draw++) {
+    stationaryIndices(random, days, block, drawnDays)
+    for (const i of withRatio) {
       const { barsAYear, riskFree } = curves[i]!
-      drawnRatios[i]![draw] = drawnSharpe(returns[i]!, indices, barsAYear, riskFree)
+      drawnRatios[i]![draw] = drawnSharpe(returns[i]!, drawnDays, barsAYear, riskFree)
     }
   }
+  // The pairs share the level (Bonferroni).
   const outsideShare = LEVEL / pairs.length
   return pairs.map(([a, b]) => {
     const figures = { a: names[a]!, b: names[b]!, level: 1 - outsideShare, draws: resamples, block }
@@ -230,7 +235,7 @@ export function sharpeDifferences(
     const allDifferences = drawnRatios[a]!.map((ratio, draw) => ratio - drawnRatios[b]![draw]!)
     const differences = allDifferences.filter(value => !Number.isNaN(value))
     if (differences.every(value => value === differences[0])) return unknown('the two do not differ')
-    const { low, high } = expandedInterval(differences, n / block, outsideShare)
+    const { low, high } = expandedInterval(differences, days / block, outsideShare)
     return { ...figures, difference: ratioA - ratioB, low, high, reason: null }
   })
 }
@@ -242,7 +247,7 @@ function indexPairs(n: number): (readonly [a: number, b: number])[] {
   return pairs
 }
 
-/** Resamples of each draw. The interval is the difference plus or minus a multiple of their deviation. */
+/** Resamples of each draw: their deviation is the standard error of a difference. */
 const RESAMPLES_A_DRAW = 99
 
 /** Adds the verdict to each difference. A strategy is ahead where the interval and 95 % of the draws agree. */
@@ -258,9 +263,10 @@ function addVerdicts(
   return differences.map((difference, pair) => {
     const { low, high } = difference
     if (low === null || high === null) return { ...difference, verdict: null, agreement: null }
+    // 1: `a` is ahead, -1: `b` is, 0: the interval contains 0.
     const intervalSign = Number(low > 0) - Number(high < 0)
     if (intervalSign === 0) return { ...difference, verdict: 'not told apart', agreement: null }
-    const agreement = signsByDraw && mean(signsByDraw.map(signs => Number(signs[pair] === intervalSign)))
+    const agreement = signsByDraw === null ? null : mean(signsByDraw.map(signs => Number(signs[pair] === intervalSign)))
     if (agreement !== null && agreement < AGREEMENT) return { ...difference, verdict: DEPENDS_ON_DRAW, agreement }
     return { ...difference, verdict: intervalSign > 0 ? 'a is ahead' : 'b is ahead', agreement }
   })
@@ -268,8 +274,8 @@ function addVerdicts(
 
 /** Whether the best strategy is ahead of all others; the weakest comparison decides. @param best its name, or null */
 function verdictOn(differences: readonly SharpeDifference[], best: string | null): Comparison['verdict'] {
-  const ofBest = differences.filter(({ a, b }) => a === best || b === best)
-  const verdicts = ofBest.map(({ verdict }) => verdict).filter(verdict => verdict !== null)
+  const withBest = differences.filter(({ a, b }) => a === best || b === best)
+  const verdicts = withBest.map(({ verdict }) => verdict).filter(verdict => verdict !== null)
   if (verdicts.length === 0) return 'not tested'
   if (verdicts.includes('not told apart')) return 'not told apart'
   return verdicts.includes(DEPENDS_ON_DRAW) ? DEPENDS_ON_DRAW : 'is ahead'
@@ -285,31 +291,31 @@ function signsOfDraws(
   curves: readonly Curve[],
   { draws, seed, pairs }: { draws: number; seed: number; pairs: readonly (readonly [number, number])[] },
 ): number[][] {
-  const n = curves[0]!.equity.length - 1
-  const returnsOfCurves = curves.map(returnsOf)
-  const block = returnsOfCurves.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
+  const days = curves[0]!.equity.length - 1
+  const shownReturns = curves.map(returnsOf)
+  const block = shownReturns.reduce((most, returns) => Math.max(most, politisWhite(influenceOf(returns))), 1)
   const random = Random.stream(new Random(seed).word(), RESAMPLE_STREAM)
   const resamples = Array.from({ length: RESAMPLES_A_DRAW }, () =>
-    stationaryIndices(random, n, block, new Int32Array(n)),
+    stationaryIndices(random, days, block, new Int32Array(days)),
   )
   // The pairs share the level (Bonferroni); the tail beyond each end is moved out for few blocks (Hesterberg 2015).
-  const tail = expandedTail(Math.max(2, n / block), LEVEL / pairs.length)
+  const tail = expandedTail(Math.max(2, days / block), LEVEL / pairs.length)
   const criticalZ = -normalQuantile(tail)
   return Array.from({ length: draws }, (_, draw) => {
     const ratios = rivals.map((rival, i) => {
       const equity = rival.equities[draw]
       const { barsAYear, riskFree } = curves[i]!
-      const returns = equity === undefined ? returnsOfCurves[i]! : returnsOf(equityOnCommonDays(rival, equity))
-      const resampled = resamples.map(indices => drawnSharpe(returns, indices, barsAYear, riskFree))
+      const returns = equity === undefined ? shownReturns[i]! : returnsOf(equityOnCommonDays(rival, equity))
+      const resampled = resamples.map(drawnDays => drawnSharpe(returns, drawnDays, barsAYear, riskFree))
       return { ratio: sharpe(returns, barsAYear, riskFree), resampled }
     })
     return pairs.map(([a, b]) => {
       const { ratio: ratioA, resampled: resampledA } = ratios[a]!
       const { ratio: ratioB, resampled: resampledB } = ratios[b]!
-      const resampleDeviation = deviation(resampledA.map((value, i) => value - resampledB[i]!))
-      if (ratioA === null || ratioB === null || resampleDeviation === null) return 0
+      const standardError = deviation(resampledA.map((value, i) => value - resampledB[i]!))
+      if (ratioA === null || ratioB === null || standardError === null) return 0
       const difference = ratioA - ratioB
-      return Math.abs(difference) > criticalZ * resampleDeviation ? Math.sign(difference) : 0
+      return Math.abs(difference) > criticalZ * standardError ? Math.sign(difference) : 0
     })
   })
 }
@@ -324,7 +330,7 @@ function equityOnCommonDays({ commonIndexes, strategy }: Rival, equity: Float64A
   }
 }
 
-/** Contribution of each return to the estimate of a Sharpe ratio; it sets the length of the blocks. */
+/** The influence of each return on the Sharpe ratio S: z - S (z² - 1) / 2. It sets the length of the blocks. */
 function influenceOf(returns: Float64Array): Float64Array {
   const centre = mean(returns)!
   const spread = deviation(returns)!

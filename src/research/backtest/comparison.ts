@@ -35,32 +35,35 @@ type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
  */
 export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
   const equity = new Float64Array(calendar.length)
-  const held = new Uint8Array(calendar.length)
   const invested = new Float64Array(calendar.length)
-  const money = 1 / tickers.length
+  const isExposed = new Uint8Array(calendar.length)
+  const moneyPerTicker = 1 / tickers.length
   let traded = 0
   for (const { series, delisting } of tickers) {
     const { days, close } = series
     let bar = countBelow(days, calendar[0] ?? 0)
+    const hasBars = bar < days.length
     const firstClose = close[bar] ?? Number.NaN
+    const valueAt = (price: number): number => (moneyPerTicker * price) / firstClose
     const endDay = delisting?.day ?? Number.POSITIVE_INFINITY
-    if (bar < days.length) traded += money
-    if (bar < days.length && endDay <= calendar.at(-1)!) traded += (money * delisting!.price) / firstClose
+    if (hasBars) traded += moneyPerTicker
+    if (hasBars && endDay <= calendar.at(-1)!) traded += valueAt(delisting!.price)
     for (let index = 0; index < calendar.length; index++) {
       const day = calendar[index]!
-      if (bar === days.length || day < days[bar]!) {
-        equity[index]! += money
+      if (!hasBars || day < days[bar]!) {
+        equity[index]! += moneyPerTicker
         continue
       }
       while (bar + 1 < days.length && days[bar + 1]! <= day) bar++
-      const value = (money * (day < endDay ? close[bar]! : delisting!.price)) / firstClose
-      if (day < endDay) held[index] = 1
-      if (day < endDay) invested[index]! += value
+      const value = valueAt(day < endDay ? close[bar]! : delisting!.price)
       equity[index]! += value
+      if (day >= endDay) continue
+      isExposed[index] = 1
+      invested[index]! += value
     }
   }
   const investedShares = invested.map((value, index) => value / equity[index]!)
-  const exposed = held.reduce((sum, isHeld) => sum + isHeld, 0)
+  const exposed = isExposed.reduce((sum, flag) => sum + flag, 0)
   return { days: calendar, equity, traded, exposed, invested: investedShare(investedShares), barsAYear }
 }
 
@@ -69,16 +72,19 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
  * strategy's average exposure.
  * @param full the holding with all of the equity
  * @param exposure the part, a fraction; negative for a short position
+ * @param cashRate interest on cash a year, a fraction
  */
 export function holdAtExposure(full: HeldPortfolio, exposure: number, cashRate: number): HeldPortfolio {
   const equity = full.equity.slice()
   let traded = equity.length === 0 ? 0 : Math.abs(exposure)
   for (let i = 1; i < equity.length; i++) {
     const before = equity[i - 1]!
-    const grown = exposure * (full.equity[i]! / full.equity[i - 1]!)
+    // Shares of the equity before: the position after the bar, and the interest of the bar.
+    const grownPosition = exposure * (full.equity[i]! / full.equity[i - 1]!)
     const interest = ((1 - Math.abs(exposure)) * cashRate * (full.days[i]! - full.days[i - 1]!)) / 365
-    equity[i] = before * (1 + grown - exposure + interest)
-    traded += Math.abs(exposure * equity[i]! - before * grown)
+    equity[i] = before * (1 + grownPosition - exposure + interest)
+    // What is bought or sold so that the position has its part again.
+    traded += Math.abs(exposure * equity[i]! - before * grownPosition)
   }
   return {
     ...full,
@@ -100,26 +106,27 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
   return { ...buyAndHold([ticker], days, barsAYear), exposed: barDays.length }
 }
 
-/** Compares a strategy with a holding: the statistics of the holding, and their relation on the bars of both. */
+/** Compares a strategy with a holding: the statistics of the holding, and of the two on their common bars. */
 export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
   const { strategyReturns, heldReturns, bars, barsAYear } = returnsOnSharedBars(held, compared)
   const freeReturn = freeRate(barsAYear, riskFree)
+  // Above the risk-free rate.
   const excess = strategyReturns.map(value => value - freeReturn)
   const market = heldReturns.map(value => value - freeReturn)
   const areFinite = strategyReturns.every(Number.isFinite) && heldReturns.every(Number.isFinite)
   const fit = areFinite ? regression(excess, market) : null
-  const t = fit === null ? null : alphaT(excess, market)
-  const active = strategyReturns.map((value, i) => value - heldReturns[i]!)
-  const trackingError = deviation(active)
-  const information = areFinite && trackingError ? (mean(active)! / trackingError) * Math.sqrt(barsAYear) : null
+  const tOfAlpha = fit === null ? null : alphaT(excess, market)
+  const differences = strategyReturns.map((value, i) => value - heldReturns[i]!)
+  const trackingError = deviation(differences)
+  const information = areFinite && trackingError ? (mean(differences)! / trackingError) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
   let dataFault: string | null = null
   if (!areFinite) dataFault = 'one of the two fell to 0'
   else if (excess.length < 3) dataFault = 'the two have fewer than three returns in common'
   if (fit === null)
     for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = dataFault ?? 'one of the two does not vary'
-  if (t === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
+  if (tOfAlpha === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
   if (information === null) reasons.information_ratio = dataFault ?? 'the two do not differ'
   return {
     name,
@@ -127,7 +134,7 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
     last: dateOf(held.days.at(-1)),
     statistics: equityStatistics({ ...held, start: 1, riskFree }),
     alpha: fit === null ? null : fit.alpha * barsAYear,
-    alpha_t: t,
+    alpha_t: tOfAlpha,
     beta: fit?.beta ?? null,
     correlation: fit?.r ?? null,
     information_ratio: information,
@@ -170,7 +177,7 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
   return alpha === null || alpha.se <= ROUNDING * (deviation(excess) ?? 0) ? null : alpha.t
 }
 
-/** Returns between the bars that both share, the strategy's indices of these bars, and their number a year. */
+/** The returns of both between shared bars, the strategy's indices of these bars, and their number a year. */
 function returnsOnSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
   const [bars, heldBars] = sharedBarIndices([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)
@@ -182,12 +189,12 @@ function returnsOnSharedBars(held: HeldPortfolio, { timeframe, days, curve }: Co
   }
 }
 
-/** For each calendar, the indices of the bars that all share. Weeks that end on different days are the same. */
+/** For each calendar, the indices of the bars that all share. Weekly bars of one week are shared, on any day. */
 export function sharedBarIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
-  const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
-  const indexByBar = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
-  const shared = [...(indexByBar[0]?.keys() ?? [])].filter(bar => indexByBar.every(indices => indices.has(bar)))
-  return indexByBar.map(indices => shared.map(bar => indices.get(bar)!))
+  const keyOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
+  const indexByKey = calendars.map(days => new Map(Array.from(days, (day, i) => [keyOf(day), i])))
+  const sharedKeys = [...(indexByKey[0]?.keys() ?? [])].filter(key => indexByKey.every(indices => indices.has(key)))
+  return indexByKey.map(indices => sharedKeys.map(key => indices.get(key)!))
 }
 
 /** The equity at the last bar up to each day; null before the first bar and after the last. */
