@@ -64,18 +64,26 @@ export function candidatesOf(
       signalEnds[memberIndex] = signalIndex + 1
       memberOf.push(memberIndex)
       signalOf.push(signalIndex)
+      // A fill on a bar that does not exist yet counts as one after the part.
       fillDays.push(indexOfBar[entryBar(fill, bar)] ?? to)
     })
   })
   const unfilled = [...fillDays.keys()].filter(candidate => fillDays[candidate]! >= to)
   const { byFillDay, fillDayStarts } = groupByFillDay(fillDays, to, calendar.length)
+  let maxFillsADay = 0
+  let lastFillDay = -1
+  for (let day = 0; day < calendar.length; day++) {
+    const fills = fillDayStarts[day + 1]! - fillDayStarts[day]!
+    maxFillsADay = Math.max(maxFillsADay, fills)
+    if (fills > 0) lastFillDay = day
+  }
   return {
     memberOf: Int32Array.from(memberOf),
     signalOf: Int32Array.from(signalOf),
     byFillDay,
     fillDayStarts,
-    maxFillsADay: fillDayStarts.reduce((most, start, i) => Math.max(most, start - (fillDayStarts[i - 1] ?? 0)), 0),
-    lastFillDay: fillDays.reduce((last, day) => (day < to ? Math.max(last, day) : last), -1),
+    maxFillsADay,
+    lastFillDay,
     unfilled,
     signalEnds,
     calendarIndices,
@@ -95,6 +103,7 @@ function groupByFillDay(
   days: number,
 ): Pick<Candidates, 'byFillDay' | 'fillDayStarts'> {
   const fillDayStarts = new Int32Array(days + 2)
+  // First the number of candidates of the day before, then the sum of all days before.
   for (const day of fillDays) if (day < endDay) fillDayStarts[day + 1]!++
   for (let day = 0; day <= days; day++) fillDayStarts[day + 1]! += fillDayStarts[day]!
   const byFillDay = new Int32Array(fillDayStarts.at(-1)!)

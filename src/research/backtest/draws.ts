@@ -89,7 +89,7 @@ export function drawsFrom(figures: readonly DrawFigures[]): Draws {
   }
 }
 
-/** Index of the lower median; ties go to the first. */
+/** Index of the lower median: of an even number of values, the lower of the two in the middle. Ties go to the first. */
 function lowerMedianIndex(values: Float64Array): number {
   const ascending = [...values.keys()].sort((a, b) => values[a]! - values[b]! || a - b)
   return ascending[Math.floor((values.length - 1) / 2)]!

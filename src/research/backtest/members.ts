@@ -61,23 +61,23 @@ export async function loadStrategies(
   step: Step = () => {},
 ): Promise<LoadedStrategy[]> {
   const { tickers, timeframe } = strategies[0]!
-  const keys = strategies.map(dataKey)
-  const datasets = [...new Map(keys.map((key, i) => [key, strategies[i]!]))].map(([key, strategy]) => {
-    return { key, strategy, members: [] as Member[], context: null as ContextBands | null }
-  })
+  // One data set for all strategies with the same key, loaded by the rules of the last of them.
+  const datasets = new Map<string, { strategy: Strategy; members: Member[]; context: ContextBands | null }>()
+  for (const strategy of strategies) datasets.set(dataKey(strategy), { strategy, members: [], context: null })
   let loaded = 0
   for await (const statesOfLag of statesByLag(source, strategies)) {
     step(() => `${tickers[loaded]}  ${loaded + 1}/${tickers.length}`)
-    for (const dataset of datasets) {
-      const { context } = dataset.strategy.entry
-      // Read late, so that an error of the ticker itself is reported first.
+    for (const dataset of datasets.values()) {
+      const { strategy, members } = dataset
+      const { context } = strategy.entry
+      // Read with the first ticker, so that an error of the ticker itself is reported first.
       if (context !== null) dataset.context ??= await contextBandsOf(source, context, timeframe)
-      dataset.members.push(memberOf(statesOfLag.get(dataset.strategy.lag)!, dataset.strategy, dataset.context))
+      members.push(memberOf(statesOfLag.get(strategy.lag)!, strategy, dataset.context))
     }
     loaded++
   }
-  const membersByKey = new Map(datasets.map(({ key, members }) => [key, markEndedTickers(members)]))
-  return strategies.map((strategy, i) => ({ strategy, members: membersByKey.get(keys[i]!)! }))
+  const membersByKey = new Map(Array.from(datasets, ([key, { members }]) => [key, markEndedTickers(members)]))
+  return strategies.map(strategy => ({ strategy, members: membersByKey.get(dataKey(strategy))! }))
 }
 
 /**
@@ -148,7 +148,7 @@ function rankFieldOf(rank: Strategy['rank']): string | undefined {
   return ranked.is === 'field' ? ranked.field : undefined
 }
 
-/** The first event after a bar that ends a trade, on the same bar in the order leave, on, when; bar -1 without one. */
+/** The first event after a bar that ends a trade; without one its bar is -1. On one bar the order is leave, on, when. */
 export function firstExitEvent({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
   let first: ExitEvent = { bar: -1, why: 'leave' }
   for (const { why, bars } of ends) {
@@ -158,7 +158,7 @@ export function firstExitEvent({ ends }: Pick<Member, 'ends'>, bar: number): Exi
   return first
 }
 
-/** Whether the rules of a strategy have a value at a signal: the ATR has none on the first bars of a ticker. */
+/** Whether the exit prices of a signal are known: the ATR, if needed, has no value on the first bars of a ticker. */
 export function hasExitPrices({ bars }: Member, exit: Exit, signal: number): boolean {
   return !exitNeedsAtr(exit) || !Number.isNaN(bars.atr![signal]!)
 }

@@ -238,11 +238,11 @@ class Run {
   /** The candidates that fill on a calendar index and fall into no earlier trade, in the order of their turn. */
   #candidatesOn(index: number): Int32Array {
     const { byFillDay, fillDayStarts } = this.#candidates
-    let n = 0
+    let count = 0
     for (let i = fillDayStarts[index]!; i < fillDayStarts[index + 1]!; i++)
-      if (this.#isOutsideTrades(byFillDay[i]!)) this.#buffer[n++] = byFillDay[i]!
-    if (n === 0) return NO_CANDIDATES
-    const candidates = this.#buffer.subarray(0, n)
+      if (this.#isOutsideTrades(byFillDay[i]!)) this.#buffer[count++] = byFillDay[i]!
+    if (count === 0) return NO_CANDIDATES
+    const candidates = this.#buffer.subarray(0, count)
     if (this.#order !== null) candidates.sort(this.#order)
     if (this.#random !== null) shuffleEqual(candidates, this.#order, this.#random)
     return candidates
@@ -311,14 +311,14 @@ class Run {
     return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.calendarIndices[memberIndex]![bar]!
   }
 
-  /** The exposure from open to close, before the exits at that close. */
+  /** Records the exposure from open to close: after the entries at the open, before the later exits. */
   #recordExposure(index: number): void {
     const share = this.#equity > 0 ? this.#positions.lastValue() / this.#equity : Number.NaN
     this.#result.exposure[index - this.#part.from] = share
     if (this.#positions.count > 0) this.#result.exposed++
   }
 
-  /** Values all positions at a day's close. */
+  /** Values all positions at a day's close, and records the equity. */
   #recordClose(index: number): void {
     const resultIndex = index - this.#part.from
     const { worth, gross } = this.#positions.mark(index, this.#calendar[index]!)
@@ -343,14 +343,18 @@ function orderByRank(members: readonly Member[], { memberOf, signalOf }: Candida
 
 /** Fisher-Yates shuffle within each group of equal signals, from the last index down. */
 function shuffleEqual(sorted: Int32Array, order: Order | null, random: Random): void {
-  for (let from = 0, to = 1; from < sorted.length; from = to++) {
+  let from = 0
+  while (from < sorted.length) {
+    // The group is from `from` to before `to`.
+    let to = from + 1
     while (to < sorted.length && (order === null || order(sorted[from]!, sorted[to]!) === 0)) to++
     for (let i = to - 1; i > from; i--) {
-      const j = from + random.below(i - from + 1)
+      const chosen = from + random.below(i - from + 1)
       const swapped = sorted[i]!
-      sorted[i] = sorted[j]!
-      sorted[j] = swapped
+      sorted[i] = sorted[chosen]!
+      sorted[chosen] = swapped
     }
+    from = to
   }
 }
 

@@ -112,19 +112,18 @@ export function entryTest(
   const calendar = unionCalendar(withSignals.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
   const possibleMoves = calendar.length - 2 * longest + 1
   const moveCount = Math.max(0, Math.min(DRAW_MOVES, possibleMoves))
-  // In days of the calendar, evenly spaced. Move 0 is the run itself.
-  const moves = Int32Array.from({ length: moveCount + 1 }, (_, i) =>
-    i === 0 ? 0 : longest + Math.floor(((i - 0.5) * possibleMoves) / moveCount),
-  )
-  const byMember = new Map<Member, MovedSignalByIndex>()
+  // In days of the calendar. The first, 0, is the run itself; the others are evenly spaced.
+  const moves = new Int32Array(moveCount + 1)
+  for (let i = 1; i <= moveCount; i++) moves[i] = longest + Math.floor(((i - 0.5) * possibleMoves) / moveCount)
+  const movedByMember = new Map<Member, MovedSignalByIndex>()
   const buffer = new Float64Array(calendar.length * moves.length)
   return trades => {
     const closed = closedTrades(trades)
     if (moveCount === 0 || closed.length === 0) return null
     const signals: MovedSignal[] = []
     for (const { member, index } of closed) {
-      const movedByIndex = byMember.get(member) ?? movedSignals(strategy, member, { calendar, moves })
-      byMember.set(member, movedByIndex)
+      const movedByIndex = movedByMember.get(member) ?? movedSignals(strategy, member, { calendar, moves })
+      movedByMember.set(member, movedByIndex)
       const signal = movedByIndex(index)
       if (signal === null) return null
       signals.push(signal)
@@ -156,7 +155,8 @@ type MovedSignalByIndex = (index: number) => MovedSignal | null
 
 /**
  * Returns a function for the moved trades of a ticker's signals, computed once. It returns null for a signal on a bar
- * where no trade may begin. A move past the end of the calendar continues at its start. @param moves in days of it
+ * where no trade may begin. A move past the end of the calendar continues at its start.
+ * @param moves in days of the calendar
  */
 function movedSignals(
   strategy: Strategy,
@@ -166,6 +166,7 @@ function movedSignals(
   const { length } = calendar
   const indices = indicesIn(calendar, member.bars.days)
   const barAt = eligibleBarByDay(member, indices, length)
+  // By index of the signal; undefined until it is computed.
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
   // netByDay is null where events end the trades, each at its own distance from the signal.
   const netByDay = commonNetReturns(strategy, member, barAt)
@@ -347,7 +348,7 @@ function shiftTrades(movable: readonly MovableTrades[], days: number, longest: n
   }
 }
 
-/** Net return of a trade with its signal on a bar, bought with the starting capital; null if none is made or it stays open. */
+/** Net return of a trade with its signal on a bar, bought from the starting capital; null if not made or still open. */
 function netReturnFrom(strategy: Strategy, member: Member, bar: number, event: ExitEvent): number | null {
   const { bars } = member
   const { fill, exit, costs, portfolio } = strategy

@@ -31,7 +31,7 @@ export function sizeOf(strategy: Strategy, member: Member, signal: number, funds
   return buyShares(strategy, budget, price) ?? 'no_size'
 }
 
-/** Cash below this part of the equity is the rounding error of money that was spent. */
+/** Less cash than this part of the equity is the rounding error of money that was spent. */
 const ROUNDING_CASH = 1e-9
 
 /** The share of equity for a position; NaN where the ATR has no value yet. @param signalBar index of the signal's bar */

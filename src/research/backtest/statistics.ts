@@ -170,17 +170,18 @@ export function figuresOf(
   }
 }
 
+/** All trades of a simulation with their lengths and excursions, in the order of their entries. */
 export function tradeResults({ strategy, trades }: Simulation): TradeResult[] {
   return trades.map(trade => tradeResult(strategy.fill, trade))
 }
 
-/** The trades that were closed, in the order of their exits. */
+/** The closed trades in the order of their exits. */
 export function closedInExitOrder(trades: readonly TradeResult[]): TradeResult[] {
   const closed = trades.filter(({ taken }) => taken.end.why !== 'open')
   return sortByDay(closed, ({ end }) => end.day)
 }
 
-/** Sorts trades by a day of theirs, then by ticker. */
+/** Sorts trades by a day of theirs, then by ticker, then by signal. */
 export function sortByDay(trades: readonly TradeResult[], dayOf: (taken: TakenTrade) => number): TradeResult[] {
   const order = (a: TakenTrade, b: TakenTrade): number =>
     dayOf(a) - dayOf(b) || compareText(a.member.ticker, b.member.ticker) || a.signal - b.signal

@@ -52,6 +52,7 @@ export function followTrade(
   const count = bars.days.length
   const holdBar = exit.hold === null ? Number.POSITIVE_INFINITY : holdFrom + exit.hold
   const exitAtOpen = fill === 'next-open'
+  // The bar on which the exit by the event is filled.
   let eventBar = Number.POSITIVE_INFINITY
   if (event.bar >= 0) eventBar = fill === 'close' ? event.bar : event.bar + 1
   if (exit.stop !== null || exit.target !== null || exit.trailing !== null) {
@@ -102,6 +103,7 @@ export function tradeResult(fill: Fill, taken: TakenTrade): TradeResult {
     if (bars.low[t]! < low) low = bars.low[t]!
   }
   if (isWithinBar(end)) {
+    // On the bar of a stop or a target, prices beyond the two do not count.
     const [lowest, highest] = side === 'long' ? [end.stop, end.target] : [end.target, end.stop]
     high = Math.max(high, Math.min(bars.high[last]!, highest))
     low = Math.min(low, Math.max(bars.low[last]!, lowest))
@@ -129,13 +131,14 @@ function firstHit(
   exitAtOpen: number | null,
 ): TradeEnd | null {
   const { exit, fill, side } = rules
-  // The sign reverses the comparisons for a short.
+  // Multiplied by the sign, a greater price is the better one, also for a short.
   const sign = side === 'long' ? 1 : -1
   const better = side === 'long' ? bars.high : bars.low
   const worse = side === 'long' ? bars.low : bars.high
   const entry = entryPrice(bars, fill, signal)
   const from = entryBar(fill, signal)
   const atr = bars.atr === null ? Number.NaN : bars.atr[signal]!
+  // Without a stop or a target: prices that no bar reaches.
   const stop = exit.stop === null ? -sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, -sign, exit.stop, atr)
   const target = exit.target === null ? sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, sign, exit.target, atr)
   let best = entry
@@ -287,8 +290,10 @@ export function netReturn(costs: Costs, fills: Fills): number {
 
 /** Cost a side, a fraction, at which the mean net return is 0. Null where even without cost it is not above 0. */
 export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | null {
-  const totalAtCost = (c: number): number => trades.reduce((sum, fills) => sum + netReturnAtCost(c, costs, fills), 0)
+  const totalAtCost = (share: number): number =>
+    trades.reduce((sum, fills) => sum + netReturnAtCost(share, costs, fills), 0)
   if (!(totalAtCost(0) > 0)) return null
+  // The total falls as the cost rises: halve the interval in which it crosses 0.
   let low = 0
   let high = 1
   for (let i = 0; i < HALVINGS; i++) {
@@ -299,7 +304,7 @@ export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | 
   return (low + high) / 2
 }
 
-/** Halvings until the interval is below the rounding error. */
+/** Halvings until the interval, 1 at first, is below the rounding error. */
 const HALVINGS = 54
 
 /** The net return by the formulas of netReturn(). @param costShare cost of a fill, as a share of its price */

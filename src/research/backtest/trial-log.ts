@@ -18,7 +18,7 @@ export function strategyTrial({ strategy, days, equity }: Simulation): StrategyT
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }
 
-/** The fields, contexts and lags that strategies use, each once, in order. */
+/** The fields, contexts and lags that strategies use, each once, ascending; `lags` is absent if all are 0. */
 export function dataUsed(strategies: readonly Strategy[]): DataUsed {
   const lags = [...new Set(strategies.map(({ lag = 0 }) => lag))].sort((a, b) => a - b)
   const contexts = new Map<string, DataUsed['contexts'][number]>()
@@ -94,7 +94,7 @@ export async function logAndDeflate(
   const loggedStrategies = trials === null ? null : (await trials.of('strategy')).filter(isStrategy)
   const deflatingTrials = family === 'ledger' && loggedStrategies !== null ? loggedStrategies : distinct
   const ratios = deflatingTrials.map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
-  // Only trials with a p are compared. Without `family`, p is corrected over the log, the ratio deflated by the run.
+  // Only trials with a p are compared. Without `family` the log corrects p, but the run deflates the ratio.
   const tested = trialsToLog.filter(({ p }) => p !== null)
   const comparison = headline.p === null ? null : await noteAndCompare(trials, 'strategy', tested, family ?? 'ledger')
   const figures = {

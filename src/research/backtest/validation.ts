@@ -89,6 +89,7 @@ export function validate(
   const tests: PartRun[] = []
   let purged = 0
   for (const [i, { name, train, test }] of folds.entries()) {
+    // All candidates are run on the training part only if they are not chosen yet.
     const training = choices === undefined ? candidates.map(strategy => runPart(strategy, calendar, train)) : null
     const { candidate, agreement } = choices?.[i] ?? choiceOf(trainingScores(training!))
     const tradedIndex = candidate ?? 0
@@ -359,12 +360,13 @@ function monteCarloFault({ equity, start }: Curve, returns: Float64Array): strin
 /**
  * Statistics of a curve of drawn returns that starts at 1.
  * @param drawn indices of the drawn returns
- * @param bars the curve's values are kept after each of these numbers of bars, ascending; the first is 0
+ * @param bars numbers of bars after which the curve's values are kept, ascending; the first is 0
  */
 function drawnCurve({ barsAYear, riskFree }: Curve, returns: Float64Array, drawn: Int32Array, bars: readonly number[]) {
   const values = new Float64Array(bars.length).fill(1)
   let value = 1
   let high = 1
+  // As a return, at most 0.
   let maxDrawdown = 0
   let nextKept = 1
   for (let i = 0; i < drawn.length; i++) {

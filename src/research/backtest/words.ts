@@ -120,7 +120,7 @@ function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string 
   return pairs.join(',')
 }
 
-/** Each leaf of a document that is not null, as text, with its path: `['entry.field', 'rsi_zone']`. */
+/** Each single value of a document that is not null, as text, with its path: `['entry.field', 'rsi_zone']`. */
 function leavesOf(value: unknown, path = ''): [path: string, text: string][] {
   if (value === null) return []
   if (typeof value !== 'object') return [[path, String(value)]]
