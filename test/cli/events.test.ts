@@ -192,7 +192,10 @@ describe('the sample', () => {
     const ran = await typed('events AAPL rsi_zone --band oversold --json --db sample', home)
     expect(JSON.parse(ran.out).total_occurrences).toBe(10)
     const refused = await typed('remove AAPL --db sample', home)
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('the bundled sample answers questions')])
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining('this command does not use the bundled sample'),
+    ])
   })
 
   notInQuick('answers the demo even when there is a database, and for a machine leaves no file', async () => {
