@@ -24,7 +24,7 @@ import { configPath, type SavedSettings, SETTINGS } from './config.js'
 
 const ADDRESS: Kind<string, string> = {
   schema: { type: 'string', format: 'uri' },
-  takes: 'URL',
+  placeholder: 'URL',
   parse: (param, written) => {
     const text = textValueOf(param, written)
     return /^https?:/.test(text) && URL.canParse(text)
@@ -36,7 +36,7 @@ const ADDRESS: Kind<string, string> = {
 /** Checks the costs of a backtest, and keeps their text as written. */
 const COSTS_AS_TEXT: Kind<string, Text> = {
   schema: COSTS_TEXT.schema,
-  takes: COSTS_TEXT.takes,
+  placeholder: COSTS_TEXT.placeholder,
   parse: (param, written) => {
     COSTS_TEXT.parse(param, written)
     return plainText(param, written)

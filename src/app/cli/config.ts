@@ -21,11 +21,11 @@ export const SETTINGS = {
   ),
   as_of: nullable(DAY, 'only data known at the end of that day (BANDS_AS_OF)'),
   remote: optional(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', {
-    takes: 'URL',
+    placeholder: 'URL',
   }),
-  profile: optional(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),
+  profile: optional(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { placeholder: 'NAME' }),
   key_file: optional(WORDS, 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it', {
-    takes: 'FILE',
+    placeholder: 'FILE',
   }),
   timeout: withDefault(
     integerOf(1, 3600, 'SECONDS'),

@@ -62,7 +62,7 @@ const PAGE_ENDINGS = ['.html', '.htm']
 export function fileOptions(tables: readonly string[]): OptionSpec[] {
   const tableFileKind = {
     schema: { type: 'string' },
-    takes: 'TABLE=FILE',
+    placeholder: 'TABLE=FILE',
     example: `${tables[0]}=${tables[0]}.csv`,
     repeats: true,
     parse: (_: string, written: unknown) => written,

@@ -32,7 +32,7 @@ export interface ShortContext {
 
 const CONTEXT_WORD: Kind<ShortContext, string> = {
   schema: { type: 'string', examples: ['GSPC:trend_direction=downtrend'] },
-  takes: 'T:F=B',
+  placeholder: 'T:F=B',
   parse: (param, written, { fields } = DEFAULT_SCOPE) => parseContext(param, textOf(param, written), fields),
 }
 

@@ -9,7 +9,7 @@ import { flagValue, integerValue, listValue, refuse, textOf, tickerValue } from 
 /** A seed is a word of 32 bits. */
 export const LARGEST_SEED = 4_294_967_295
 
-export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, takes: '', parse: flagValue }
+export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, placeholder: '', parse: flagValue }
 
 /** The lag of a context in bars; only conditions look further back. */
 export const LAG: Kind<0 | 1, Text> = {
@@ -23,7 +23,7 @@ const LAG_WHY =
 /** A day of the calendar, or the present one by this machine's clock: the time of its first moment here. */
 export const MOMENT: Kind<{ day: string; time: number }, string> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['today'] }] },
-  takes: 'DATE',
+  placeholder: 'DATE',
   parse: (param, written) => {
     const text = textOf(param, written)
     let midnight = new Date()
@@ -53,7 +53,7 @@ export interface SignalChoice {
 
 export const SIGNALS: Kind<SignalChoice, string> = {
   schema: { type: 'string' },
-  takes: 'WHICH',
+  placeholder: 'WHICH',
   example: 'all',
   parse: (param, written) => {
     const text = textOf(param, written)
@@ -69,12 +69,12 @@ export const SIGNALS: Kind<SignalChoice, string> = {
 /** A list of distinct values, in the written order unless the kind has an order of its own. */
 export function listKind<Value>(
   kind: Kind<Value>,
-  takes: string,
+  placeholder: string,
   { all = false, ordered = values => values }: ListOptions<Value> = {},
 ): Kind<readonly Value[], Texts> {
   return {
     schema: listSchema(kind.schema),
-    takes,
+    placeholder,
     ...(kind.example !== undefined && { example: kind.example }),
     several: all ? 'all' : 'some',
     parse: (param, written, scope = DEFAULT_SCOPE) => {
@@ -108,23 +108,24 @@ interface Bounds {
   exclusiveMaximum?: number
 }
 
-export function numberOf(bounds: Bounds, takes: string): Kind<number, Text> {
-  return boundedKind(bounds, takes, { type: 'number', ...bounds }, readNumber, () => `a number ${inWords(bounds)}`)
+export function numberOf(bounds: Bounds, placeholder: string): Kind<number, Text> {
+  const allowed = () => `a number ${inWords(bounds)}`
+  return boundedKind(bounds, placeholder, { type: 'number', ...bounds }, readNumber, allowed)
 }
 
 const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
 
 /** A fraction: 0.05, or `5%`. */
-export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
+export function shareOf(bounds: Bounds, placeholder: string): Kind<number, Text> {
   const schema = { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] }
-  const kind = boundedKind(bounds, takes, schema, readShare, () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
-  return { ...kind, example: '5%' }
+  const allowed = () => `a fraction ${inWords(bounds)}, such as 0.05 or 5%`
+  return { ...boundedKind(bounds, placeholder, schema, readShare, allowed), example: '5%' }
 }
 
 /** A kind of number within bounds. @param read null for no number @param allowed the valid numbers in words */
 function boundedKind(
   bounds: Bounds,
-  takes: string,
+  placeholder: string,
   schema: JsonSchema,
   read: (written: unknown) => number | null,
   allowed: () => string,
@@ -133,7 +134,7 @@ function boundedKind(
     const number = read(written)
     return number !== null && isWithin(number, bounds) ? number : refuse(param, written, allowed())
   }
-  return { schema, takes, parse }
+  return { schema, placeholder, parse }
 }
 
 /** A rate a year that is not a percentage by mistake. */
@@ -151,7 +152,7 @@ export const DISTANCE: Kind<Distance, Text> = {
       { type: 'object', properties: { atr: { type: 'number', exclusiveMinimum: 0 } }, required: ['atr'] },
     ],
   },
-  takes: 'DISTANCE',
+  placeholder: 'DISTANCE',
   example: '5%',
   parse: (param, written) => {
     const fraction = readShare(written)
@@ -177,13 +178,13 @@ export interface Pairs {
 
 /** A kind for a text such as `train=756,test=252`. @param finish makes the value of the numbers by name */
 export function pairsOf<Value, Written = Partial<Value>>(
-  takes: string,
+  placeholder: string,
   shape: Pairs,
   finish: (found: Readonly<Record<string, number | undefined>>) => Value,
 ): Kind<Value, string | Written> {
   return {
     schema: { type: 'string', examples: [shape.usage] },
-    takes,
+    placeholder,
     example: shape.example,
     object: true,
     parse: (param, written) => finish(readPairs(param, pairsAsText(written), shape)),

@@ -65,7 +65,7 @@ export interface Axis {
 type Varied = Readonly<Record<string, Text | readonly Text[]>>
 const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
   schema: { type: 'string', examples: ['hold=5,10,20'] } satisfies JsonSchema,
-  takes: 'KEY=VALUES',
+  placeholder: 'KEY=VALUES',
   several: 'some',
   object: true,
   parse: (_, written) => readAxes(written),

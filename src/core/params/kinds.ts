@@ -29,12 +29,12 @@ import {
 /** A kind whose values are written as text. @param read makes the value of the text */
 function textKind<Value, Written = string>(
   schema: JsonSchema,
-  takes: string,
+  placeholder: string,
   read: (param: string, text: string, scope: Scope) => Value,
 ): Kind<Value, Written> {
   return {
     schema: { type: 'string', ...schema },
-    takes,
+    placeholder,
     parse: (param, written, scope = DEFAULT_SCOPE) => read(param, textOf(param, written), scope),
   }
 }
@@ -89,7 +89,7 @@ export const BAND: Kind<string, BandName> = {
 /** Several bands of that field, in the order of its vocabulary: a list, or one text with commas. */
 export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   schema: listSchema(BAND.schema),
-  takes: 'BANDS',
+  placeholder: 'BANDS',
   example: 'oversold',
   several: 'all',
   parse: (param, written, scope = DEFAULT_SCOPE) => {
@@ -136,23 +136,27 @@ const TEXT_PATTERN = '^(?!\\s*$)[^\\u0000-\\u001F\\u007F-\\u009F]+$'
 export const TEXT = textKind({ minLength: 1, maxLength: MAX_TEXT_LENGTH, pattern: TEXT_PATTERN }, 'NAME', textValue)
 
 /** A path on this machine; a URL is refused. */
-export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
+export const FILE: Kind<string, string> = { schema: { type: 'string' }, placeholder: 'FILE', parse: fileValue }
 
 /** The accounts of a server: a file, or the URL of a PostgreSQL database. */
-export const ACCOUNTS_AT: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: accountsValue }
+export const ACCOUNTS_AT: Kind<string, string> = {
+  schema: { type: 'string' },
+  placeholder: 'FILE',
+  parse: accountsValue,
+}
 
 export const CLUSTER: Kind<string, string> = {
   schema: { type: 'string' },
-  takes: 'ray://HOST:PORT',
+  placeholder: 'ray://HOST:PORT',
   parse: clusterValue,
 }
 
-export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }
+export const WORDS: Kind<string, string> = { schema: { type: 'string' }, placeholder: 'TEXT', parse: textOf }
 
-export function integerOf(least: number, most: number, takes = 'N'): Kind<number, Text> {
+export function integerOf(least: number, most: number, placeholder = 'N'): Kind<number, Text> {
   return {
     schema: { type: 'integer', minimum: least, maximum: most },
-    takes,
+    placeholder,
     parse: (param, written) => integerValue(param, written, least, most),
   }
 }
@@ -163,16 +167,23 @@ export const THREADS = integerOf(1, 256)
 /** A number of rows, or `all`. */
 export const COUNT: Kind<number, Text> = {
   schema: { anyOf: [{ type: 'integer', minimum: 1 }, { enum: ['all'] }] },
-  takes: 'N',
+  placeholder: 'N',
   parse: countValue,
 }
 
 /** One of some words; the library's type is text. */
-export function wordOf<Word extends string>(words: readonly Word[], takes: string, name: string): Kind<Word, string> {
-  return { ...oneOf<Word, string>(words, takes), name }
+export function wordOf<Word extends string>(
+  words: readonly Word[],
+  placeholder: string,
+  name: string,
+): Kind<Word, string> {
+  return { ...oneOf<Word, string>(words, placeholder), name }
 }
 
 /** One of some words; the library's type lists them. */
-export function oneOf<Word extends string, Written = Word>(words: readonly Word[], takes: string): Kind<Word, Written> {
-  return textKind({ enum: words }, takes, (param, text) => wordValue(param, text, words))
+export function oneOf<Word extends string, Written = Word>(
+  words: readonly Word[],
+  placeholder: string,
+): Kind<Word, Written> {
+  return textKind({ enum: words }, placeholder, (param, text) => wordValue(param, text, words))
 }

@@ -8,7 +8,7 @@ import { DEFAULT_SCOPE, type Kind, plainText, readParams, type Scope, type Table
  * @param words the parameter of each word; the word of a flag has no value
  */
 export function partsKind(
-  takes: string,
+  placeholder: string,
   words: Readonly<Record<string, string>>,
   table: Table,
   example: string,
@@ -16,7 +16,7 @@ export function partsKind(
   const reader = new PartsReader(words, table, example)
   return {
     schema: { type: 'string', examples: [example] },
-    takes,
+    placeholder,
     example,
     object: true,
     parse: (param, written, scope = DEFAULT_SCOPE) => {
@@ -67,7 +67,7 @@ class PartsReader {
   }
 
   #isFlag(word: string): boolean {
-    return this.#table[this.#words[word]!]!.kind.takes === ''
+    return this.#table[this.#words[word]!]!.kind.placeholder === ''
   }
 
   /** The error for a part that begins with no word, or with that of an earlier part. */

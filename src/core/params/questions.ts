@@ -138,23 +138,23 @@ export interface LastBars {
 /** Overrides for the detection of the layout of an imported file. */
 export const HINTS = {
   date_format: optional({ ...WORDS, example: 'DD/MM/YYYY' }, 'YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY and others', {
-    takes: 'FORMAT',
+    placeholder: 'FORMAT',
     part: 'layout dates',
   }),
-  decimal: optional(WORDS, 'comma or point', { takes: 'SIGN', part: 'layout decimal' }),
+  decimal: optional(WORDS, 'comma or point', { placeholder: 'SIGN', part: 'layout decimal' }),
   delimiter: optional(WORDS, 'comma, semicolon, tab, pipe, or the character', {
-    takes: 'SIGN',
+    placeholder: 'SIGN',
     part: 'layout delimiter',
   }),
   time_zone: optional(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
-    takes: 'ZONE',
+    placeholder: 'ZONE',
     part: 'layout zone',
   }),
   header: optional(WORDS, 'names of the columns, with commas, for a file that has none or others', {
-    takes: 'NAMES',
+    placeholder: 'NAMES',
     part: 'layout columns',
   }),
-  format: optional(WORDS, 'the layout by its name', { takes: 'NAME', part: 'layout format' }),
+  format: optional(WORDS, 'the layout by its name', { placeholder: 'NAME', part: 'layout format' }),
   known: optional(DAY, 'the day on which facts without a date became known, such as that of a download', {
     part: 'layout known',
   }),
@@ -164,7 +164,7 @@ export const TICKERS = listKind(TICKER, 'TICKERS')
 
 const SINCE_OR_BARS: Kind<Day | LastBars, Text> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, BARS.schema] },
-  takes: 'DATE',
+  placeholder: 'DATE',
   parse: (param, written) => {
     const text = String(written)
     if (/^\d{1,4}$/.test(text)) return { last: BARS.parse(param, written) }
@@ -381,7 +381,7 @@ export function parseScreen(params: object, fields: FieldSet) {
 /** After a day, or after the last shown answer to the same question. */
 const SINCE: Kind<Day | 'last', string> = {
   schema: { anyOf: [{ type: 'string', format: 'date' }, { enum: ['last'] }] },
-  takes: 'DATE',
+  placeholder: 'DATE',
   example: 'last',
   parse: (param, written) => {
     const text = textOf(param, written)

@@ -29,7 +29,7 @@ export interface Kind<Value, Written = Text> {
   /** The same rule as a JSON Schema. test/server/openapi.test.ts compares the two. */
   readonly schema: JsonSchema
   /** The placeholder in help; empty for a flag. */
-  readonly takes: string
+  readonly placeholder: string
   /** A value for the line that an error ends with, where the schema and the default give none. */
   readonly example?: string
   /** The name of its schema in documents, if it has one. */
@@ -63,7 +63,7 @@ export interface Parameter<Parsed = unknown, Written = unknown> {
   readonly required?: true
   readonly fallback?: unknown
   /** A placeholder in help, better than that of its kind. */
-  readonly takes?: string
+  readonly placeholder?: string
   /** The heading in help above this and the following parameters. */
   readonly under?: string
   /** The word `none` removes the value of a file. */
@@ -82,7 +82,7 @@ export interface RequiredParameter<Parsed, Written> extends Parameter<Parsed, Wr
 
 export type Table = Readonly<Record<string, Parameter>>
 
-type HelpOptions = Pick<Parameter, 'takes' | 'under' | 'none' | 'onlyWith' | 'part'>
+type HelpOptions = Pick<Parameter, 'placeholder' | 'under' | 'none' | 'onlyWith' | 'part'>
 
 export function required<V, W>(kind: Kind<V, W>, help: string, helpOptions?: HelpOptions): RequiredParameter<V, W> {
   return { kind, help, about: asSentence(help), required: true, ...helpOptions }
@@ -171,7 +171,7 @@ export function paramsNotInTable(table: Table, written: Written): Written {
 /** The value in the form that its kind parses: a list, or text for a number. undefined: any value (the word `all`). */
 export function valueForKind(
   param: string,
-  { takes, several, object, toDocumentForm }: Kind<unknown, unknown>,
+  { placeholder, several, object, toDocumentForm }: Kind<unknown, unknown>,
   value: unknown,
   scope: Scope = DEFAULT_SCOPE,
 ): unknown {
@@ -180,7 +180,7 @@ export function valueForKind(
     const meansAny = several === 'all' && items.length === 1 && items[0] === 'all'
     return meansAny ? undefined : items
   }
-  const isFlag = takes === ''
+  const isFlag = placeholder === ''
   if (isFlag || object) return value
   const text = plainText(param, value)
   return toDocumentForm === undefined ? text : toDocumentForm(param, text, scope)
@@ -233,8 +233,8 @@ export function optionsOf(table: Table, names: readonly string[] = Object.keys(t
 
 /** A parameter as an option of the command line. */
 function optionOf(name: string, parameter: Parameter): OptionSpec {
-  const { kind, help, fallback, takes = kind.takes, under } = parameter
-  const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
+  const { kind, help, fallback, placeholder = kind.placeholder, under } = parameter
+  const flags = `--${name.replaceAll('_', '-')}${placeholder === '' ? '' : ` <${placeholder}>`}`
   const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
   const about = isPlain && !help.includes('(default') ? `${help} (default ${fallback})` : help
   const times = kind.several === undefined && !kind.repeats ? 'once' : 'repeatable'

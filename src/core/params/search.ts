@@ -90,7 +90,7 @@ const FILTERS: Kind<readonly SearchFilter[], string | readonly object[]> = {
     contentMediaType: 'application/json',
     examples: ['[{"field":"momentum_rsi_zone","op":"eq","value":"oversold"}]'],
   },
-  takes: 'JSON',
+  placeholder: 'JSON',
   name: 'Filters',
   object: true,
   parse: (param, written) => {

@@ -20,10 +20,10 @@ interface TextForm extends Kind<Written, Text> {
 }
 
 /** A kind whose text is read as a mapping. @param read makes the mapping */
-function textForm(takes: string, example: string, read: (param: string, text: string) => Written): TextForm {
+function textForm(placeholder: string, example: string, read: (param: string, text: string) => Written): TextForm {
   return {
     schema: { type: ['string', 'number'], examples: [example] },
-    takes,
+    placeholder,
     parse: (param, written) => (isMapping(written) ? written : read(param, plainText(param, written))),
     toDocumentForm: read,
   }
@@ -135,7 +135,7 @@ export const EXITS: Kind<RuleExits, string | readonly string[]> = {
     anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }],
     examples: ['leave', 'rsi_zone = neutral', 'overbought'],
   },
-  takes: 'RULE',
+  placeholder: 'RULE',
   object: true,
   repeats: true,
   parse: (param, written, scope = DEFAULT_SCOPE) => {

@@ -68,7 +68,7 @@ const ONE_TO_CHOOSE_ON = sentence`a ${parameter('split')} or a ${parameter('walk
 /** Candidates are not part of a strategy: a file names the one that it trades. */
 const HOLD: Kind<number, Texts> = {
   schema: { type: 'integer', minimum: 1, maximum: MAX_HOLD },
-  takes: 'BARS',
+  placeholder: 'BARS',
   example: '20',
   several: 'some',
   parse: (param, value) => {

@@ -148,7 +148,7 @@ export function tallyOptions(params: Written, timeframe: Timeframe): Read<typeof
 /** Bars of the average path before and after the event. */
 const PATH: Kind<{ before: number; after: number }, string> = {
   schema: { type: 'string', pattern: '^(-\\d{1,3}|0)\\.\\.\\+?\\d{1,4}$' },
-  takes: 'BARS',
+  placeholder: 'BARS',
   example: '-20..100',
   parse: (param, written) => {
     const text = textOf(param, written)
@@ -163,7 +163,7 @@ const PATH: Kind<{ before: number; after: number }, string> = {
 
 const REPS: Kind<number | 'all', Text> = {
   schema: { anyOf: [{ type: 'integer', minimum: 99, maximum: MAX_DRAWS }, { const: 'all' }] },
-  takes: 'N',
+  placeholder: 'N',
   parse: (param, written) => (written === 'all' ? 'all' : integerValue(param, written, 99, MAX_DRAWS)),
 }
 
@@ -306,7 +306,7 @@ const CPCV = pairsOf<{ n: number; k: number }, { n: number; k: number }>(
 
 const BLOCKS: Kind<number, Text> = {
   schema: { type: 'integer', minimum: 2, maximum: 20, multipleOf: 2 },
-  takes: 'N',
+  placeholder: 'N',
   parse: (param, written) => {
     const blocks = integerValue(param, written, 2, 20)
     if (blocks % 2 === 0) return blocks

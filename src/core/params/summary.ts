@@ -24,7 +24,7 @@ import { refuse } from './values.js'
 /** A flag in a URL. */
 const SWITCH: Kind<boolean, string | boolean> = {
   schema: { type: 'string', enum: ['true', 'false'] },
-  takes: 'true|false',
+  placeholder: 'true|false',
   name: 'Switch',
   object: true,
   parse: (param, written) => {
@@ -43,7 +43,7 @@ export function namesKind(
 ): Kind<readonly string[], string | readonly string[]> {
   return {
     schema: { type: 'string', contentMediaType: 'application/json', examples: [JSON.stringify(allowed.slice(0, 2))] },
-    takes: 'NAMES',
+    placeholder: 'NAMES',
     name,
     object: true,
     parse: (param, written) => {

@@ -27,7 +27,7 @@ import { isPooled, tickersOfLine } from '../tickers.js'
 import { openForImport, WAIT } from '../writing.js'
 
 const FETCH = {
-  from: optional({ ...TEXT, example: 'coinbase' }, 'the vendor (bands providers)', { takes: 'PROVIDER' }),
+  from: optional({ ...TEXT, example: 'coinbase' }, 'the vendor (bands providers)', { placeholder: 'PROVIDER' }),
   after: optional(DAY, 'only bars after this day (default the whole history)'),
 }
 

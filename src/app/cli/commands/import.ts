@@ -38,7 +38,7 @@ const CONTENT = {
     'adjusted or raw (default adjusted, where the file has an adjusted close)',
   ),
   ticker: optional(WORDS, 'the ticker of a file without one; otherwise its column, or of prices the name of the file', {
-    takes: 'SYMBOL',
+    placeholder: 'SYMBOL',
   }),
 }
 

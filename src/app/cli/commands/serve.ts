@@ -22,7 +22,7 @@ import { ACCOUNTS } from './accounts.js'
 /** The files of a certificate chain and of its private key: `cert.pem,key.pem`. */
 const CERTIFICATE: Kind<{ cert: string; key: string }, string> = {
   schema: { type: 'string' },
-  takes: 'CERT,KEY',
+  placeholder: 'CERT,KEY',
   example: 'cert.pem,key.pem',
   parse: (param, written) => {
     const [cert = '', key = '', ...others] = String(written).split(',')
@@ -34,7 +34,7 @@ const CERTIFICATE: Kind<{ cert: string; key: string }, string> = {
 const SERVER = {
   ...ACCOUNTS,
   host: withDefault(WORDS, '127.0.0.1', 'where to listen (default 127.0.0.1, which only this machine reaches)', {
-    takes: 'ADDRESS',
+    placeholder: 'ADDRESS',
   }),
   port: withDefault(integerOf(0, 65_535), 8080, 'the port (default 8080); 0 takes any that is free'),
   errors: withDefault(
@@ -48,7 +48,9 @@ const SERVER = {
     'the day that ranges count back from: data (the newest bar) or clock (UTC)',
   ),
   tls: optional(CERTIFICATE, 'certificate chain and its private key, PEM: cert.pem,key.pem'),
-  cors: optional(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
+  cors: optional(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', {
+    placeholder: 'ORIGIN',
+  }),
   metrics: withDefault(
     oneOf(['loopback', 'any'] as const, 'WHO'),
     'loopback',
