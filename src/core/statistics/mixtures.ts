@@ -284,10 +284,10 @@ class PoolCounts {
     let from = 0
     let to = 1
     let upTo = 0
-    for (let b = 0; b < BUCKETS; b++) {
-      upTo += this.#sums[b]!
-      if (upTo < least) from = b
-      if (upTo - steps < most) to = b + 2
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      upTo += this.#sums[bucket]!
+      if (upTo < least) from = bucket
+      if (upTo - steps < most) to = bucket + 2
     }
     return [from, Math.min(to, BUCKETS - 1)]
   }

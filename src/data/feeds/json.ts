@@ -88,6 +88,7 @@ function visitRows(table: JsonTable, dateTexts: readonly DateCell[], rows: Price
     const { date, time } = dateTexts[index]!
     fields[dateField] = date
     if (time !== undefined) fields[timeField] = time
+    // Rows of JSON may share a line: the index replaces it, and `rowPositions` finds the place.
     row.line = index
     row.fill(fields)
     rows.visit(row)
