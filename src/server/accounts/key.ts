@@ -72,14 +72,15 @@ function crc32InBase62(body: string): string {
 function randomBase62(count: number): string {
   let text = ''
   while (text.length < count) {
+    // Twice as many bytes as digits, because some are not used.
     for (const byte of randomBytes(2 * (count - text.length)))
-      if (byte < UNBIASED_BYTES && text.length < count) text += BASE62_DIGITS[byte % 62]
+      if (byte < FIRST_UNUSED_BYTE && text.length < count) text += BASE62_DIGITS[byte % 62]
   }
   return text
 }
 
-/** Higher bytes are not used: divided by 62, they would make the first digits more likely. */
-const UNBIASED_BYTES = 256 - (256 % 62)
+/** Bytes from this one on are not used: their remainders of 62 would make the first digits more likely. */
+const FIRST_UNUSED_BYTE = 256 - (256 % 62)
 
 /**
  * The stored entry of a key; null if the key is malformed, unknown, wrong, expired or revoked. All cases do the same

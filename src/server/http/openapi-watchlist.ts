@@ -55,7 +55,7 @@ export function watchlistChangesOperation(): Operation {
   })
 }
 
-/** The operation that adds tickers to the watch list, or removes them. @param schema the name of that of its answer */
+/** The operation that adds tickers to the watch list, or removes them. @param schema its answer's, by name */
 function changeOperation(operationId: string, summary: string, schema: string, example: object): Operation {
   return {
     operationId,

@@ -26,8 +26,8 @@ export const QUESTION_READERS: ReadonlyMap<string, ReadQuestion> = new Map([
 const TICKER_PLACEHOLDER = '{ticker}'
 
 /**
- * `/v1/summary/AAPL` → the template `/v1/summary/{ticker}` and the ticker `AAPL`, both percent-decoded. For any other path
- * the template is the path itself, and the ticker is empty.
+ * `/v1/summary/AAPL` → the template `/v1/summary/{ticker}` and the ticker `AAPL`, both percent-decoded. For any other
+ * path the template is the path itself, and the ticker is empty.
  */
 export function pathTemplate(path: string): { template: string; pathTicker: string } {
   if (QUESTION_READERS.has(path) && !path.endsWith(TICKER_PLACEHOLDER)) return { template: path, pathTicker: '' }

@@ -89,7 +89,7 @@ export interface Question {
   stamp(service: Service): Promise<string | null>
   /** Whether it takes long: then it waits in the queue, and is aborted when no caller waits for it any more. */
   isHeavy: boolean
-  /** Computes the full answer, that of `fullKey`. */
+  /** Computes the answer to the question with `fullKey`: the full answer. */
   answer(service: Service, tier: Tier, signal: AbortSignal): Promise<QuestionResult>
   /** Cuts the answer out of the full body. */
   cutOut(body: string): string

@@ -148,11 +148,11 @@ export class Requests {
       allHeaders.push(...corsHeaders(exchange.request, this.#settings.cors, allHeaders))
     allHeaders.push(...this.#commonHeaders)
     if (hasBody) allHeaders.push('Content-Length', String(length))
-    // Otherwise the rest of an unread body would be read as the next request.
-    const mustClose = (exchange.hasBody && !exchange.isRead) || status === 414
+    // Otherwise the rest of the body would be read as the next request.
+    const hasUnreadBody = exchange.hasBody && !exchange.isRead
     const shouldClose = this.#closing || this.#connections.isCrowded
-    if (mustClose || (shouldClose && this.#connections.isLatestRequest(exchange.request.socket, requestNumber)))
-      allHeaders.push('Connection', 'close')
+    const mayClose = shouldClose && this.#connections.isLatestRequest(exchange.request.socket, requestNumber)
+    if (hasUnreadBody || status === 414 || mayClose) allHeaders.push('Connection', 'close')
     exchange.response.writeHead(status, allHeaders)
     if (exchange.request.method === 'HEAD' || !hasBody) exchange.response.end()
     // If bytes equal characters, the body is ASCII, which node copies faster as Latin-1.
@@ -189,7 +189,7 @@ function refuseBadHead({ url, request }: Exchange, limits: Limits): void {
 
 const SHAPE_HEADER = ERROR_SHAPE.toLowerCase()
 
-/** The shape of errors for a caller: that of its header, `nested` for the vendor's clients, or the server's default. */
+/** The shape of errors for a caller: from its header, `nested` for the vendor's clients, or the server's default. */
 export function errorShapeFor({ headers }: IncomingMessage, serverShape: ErrorShape): ErrorShape {
   const requested = ERROR_SHAPES.find(shape => shape === headers[SHAPE_HEADER])
   if (requested !== undefined) return requested

@@ -40,8 +40,8 @@ interface Run {
 }
 
 /**
- * Splits charges into runs: charges of one account and hour, under the same limits, with no request name twice. In their
- * order, each charge joins the latest run of its account, or begins a new one if it does not fit.
+ * Splits charges into runs: charges of one account and hour, under the same limits, with no request name twice. In
+ * their order, each charge joins the latest run of its account, or begins a new one if it does not fit.
  * @param names the stored name of the account of each charge
  */
 function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Run[] {

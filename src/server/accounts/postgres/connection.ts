@@ -262,7 +262,7 @@ function isConflict(error: unknown): boolean {
 
 /**
  * Whether an error code shows that the database answered, and the connection can still be used for writing. Codes of
- * Node.js begin with E. The other exceptions are a lost connection, a stopping server, a standby and an idle transaction.
+ * Node.js begin with E. The others are a lost connection, a stopping server, a standby and an idle transaction.
  */
 function leavesConnectionUsable(code: string): boolean {
   const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')

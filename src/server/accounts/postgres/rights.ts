@@ -66,7 +66,7 @@ interface Kind {
   right: string
   /** SQL: all of this kind in the schema, with name and number. */
   allSql: string
-  /** SQL: those whose rights the new ones get. */
+  /** SQL: existing tables or functions; new ones get the same rights. */
   examplesSql: string
 }
 

@@ -96,8 +96,8 @@ async function runMissingSteps({ query }: Queries, location: string, kind: Schem
     if (before !== null && step <= before.step) continue
     await query(sql)
     await query(`INSERT INTO ${schema}.steps (step) VALUES ($1) ON CONFLICT DO NOTHING`, [since])
-    // Old builds read only the table "steps", and refuse a step there that they do not know. So "steps" gets `since`, the
-    // fewest steps that a build must know, and "expanded" the number of the step itself.
+    // Old builds read only the table "steps", and refuse a step there that they do not know. So "steps" gets `since`,
+    // the fewest steps that a build must know, and "expanded" the number of the step itself.
     if (since < step) {
       await query(`CREATE TABLE IF NOT EXISTS ${schema}.expanded (LIKE ${schema}.steps INCLUDING ALL)`)
       await query(`INSERT INTO ${schema}.expanded (step) VALUES ($1)`, [step])

@@ -484,7 +484,7 @@ function selectedColumnSql(table: AccountTable, column: string): string {
   return table === 'accounts' ? 't.folded' : '(SELECT folded FROM accounts WHERE id = t.account)'
 }
 
-/** Inserts rows of a copy. Their column `account` is a folded name; the tables have it as `folded`, or the account's id. */
+/** Inserts rows of a copy. Their column `account` is a folded name; the tables have `folded`, or the account's id. */
 function insertRows(db: Session, table: AccountTable, rows: readonly (readonly ColumnValue[])[]): void {
   const columns: string[] = [...ACCOUNT_TABLES[table]]
   const valuesSql = columns.map(() => '?')

@@ -179,8 +179,8 @@ const DELETE_16_EXPIRED_NAMES = 'DELETE FROM named WHERE id IN (SELECT id FROM n
 
 /**
  * Replaces ledger rows that are old enough by one sum per account and day: at most 500 rows, so that no charge waits
- * long. If no row is old enough, it deletes the sums of days beyond the retention, and the work is over. Must run inside
- * a transaction that has the write lock.
+ * long. If no row is old enough, it deletes the sums of days beyond the retention, and the work is over. Must run
+ * inside a transaction that has the write lock.
  * @param now milliseconds since 1970
  */
 export function rollUpOldestRows(db: Session, now: number): RollUpResult {

@@ -23,8 +23,8 @@ export function verifyAccounts(file: string): VerifiedFile {
 }
 
 /**
- * Messages about damaged accounts and keys. A row that no longer has the hash it was written with is reported only if no
- * other message names it.
+ * Messages about damaged accounts and keys. A row that no longer has the hash it was written with is reported only if
+ * no other message names it.
  */
 function accountAndKeyDamages(db: Session): string[] {
   const accounts = db.all<StoredAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
