@@ -171,7 +171,7 @@ async function listNameValue(text: string): Promise<string> {
   throw wrong('name', `${text} ${taken}; choose another name for the list.`, { value: text })
 }
 
-/** The name of a condition in lower case, without `@`. Throws InvalidParameter for one that is no word of a condition. */
+/** The name of a condition in lower case, without `@`. Throws InvalidParameter if it is no word of a condition. */
 async function conditionNameValue(typedName: string): Promise<string> {
   const name = (await listNameValue(typedName.replace(/^@/, ''))).toLowerCase()
   if (name.includes('-')) refuse('name', typedName, 'letters, digits and _, at most 40, a letter first')

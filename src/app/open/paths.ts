@@ -88,7 +88,7 @@ function withoutExtension(path: string): string {
   return path.replace(/\.db$/, '')
 }
 
-/** The path of the watch lists; next to the sample lie those of a user who names no database. */
+/** The path of the watch lists. With the sample, a user has the lists of the default database. */
 export function listsPath(choice: DatabaseChoice = {}): string {
   return `${withoutExtension(isSample(choice) ? defaultPath(choice) : databasePath(choice))}.lists.db`
 }

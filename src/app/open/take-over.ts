@@ -143,8 +143,8 @@ export class TakeOver {
     const snapshot = await next.snapshot()
     this.#data = next
     this.#options.showRefusal(null)
-    const drained = this.#options.serve(next).then(() => oldData.close())
-    this.#lastAnswersSent = Promise.all([this.#lastAnswersSent, drained]).then(() => {})
+    const oldDataClosed = this.#options.serve(next).then(() => oldData.close())
+    this.#lastAnswersSent = Promise.all([this.#lastAnswersSent, oldDataClosed]).then(() => {})
     this.#options.logTakeOver(snapshot)
   }
 }

@@ -121,7 +121,7 @@ function baseRow({ like, base }: Record<string, unknown>, fault: FaultAt): Parti
   return base === undefined && numbers !== undefined ? { ...rest, numbers } : rest
 }
 
-/** The error for the row of a vendor: a misspelt key, a missing one, or a wrong value. @param fault makes an error at a key */
+/** The error for the row of a vendor: a misspelt key, a missing one, or a wrong value. @param fault makes an error */
 function rowFault(name: string, issue: z.core.$ZodIssue, row: object, fault: FaultAt): BadData {
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys

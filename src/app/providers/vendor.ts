@@ -70,8 +70,8 @@ export class Vendor {
   }
 
   /**
-   * The symbol or number of a ticker at the vendor; null if the vendor has no number for it. A symbol without an exchange
-   * after a dot gets the vendor's suffix.
+   * The symbol or number of a ticker at the vendor; null if the vendor has no number for it. A symbol without an
+   * exchange (no dot) gets the vendor's suffix.
    */
   async symbolOf(ticker: string): Promise<string | null> {
     const { class_mark: mark, suffix = '', numbers } = this.provider
@@ -172,7 +172,7 @@ export class Vendor {
     })
   }
 
-  /** The status of a page: that of a refusal in its body, for a vendor that refuses with status 200; otherwise 200. */
+  /** The status of a page that came with 200: the status in its body, if that is a refusal; otherwise 200. */
   #statusOf({ text }: Page): number {
     const { refusal } = this.provider
     if (refusal === undefined || !text.includes(`"${refusal.status}"`)) return 200
@@ -231,7 +231,7 @@ export function lastFinal({ final: { zone, hour } }: Pick<Provider, 'final'>, no
   return parseDay(new Date(now - hour * 3_600_000).toLocaleDateString('sv-SE', { timeZone: zone }))!
 }
 
-/** The message in the body of a refusal: that of a usual key of JSON, otherwise a short text; empty for HTML. */
+/** The message in the body of a refusal: the text under a usual key of JSON, or the start of a text; empty for HTML. */
 function refusalMessage(text: string): string {
   const document = parseJsonOrNull(text)
   if (!isMapping(document)) return /^\s*</.test(text) ? '' : text.trim().slice(0, MAX_MESSAGE_LENGTH)

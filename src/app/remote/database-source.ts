@@ -182,7 +182,7 @@ function splitContextError(withBars: string, pulled: string, value: string): Inv
   return wrong('context_ticker', message, { value })
 }
 
-/** All pulled series of one ticker; its source and dates are those of the series that was pulled first. */
+/** All pulled series of one ticker. The series that was pulled first gives the source and the dates. */
 function pulledTicker(entries: readonly PulledEntry[]): PulledTicker {
   const first = entries.reduce((earliest, entry) => (entry.pulled_at < earliest.pulled_at ? entry : earliest))
   return {

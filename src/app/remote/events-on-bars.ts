@@ -82,7 +82,7 @@ function remarksAbout(fieldHistories: readonly FieldHistory[]): string[] {
 
 /** A sentence with the widest range of dates of all fields. An unknown day counts as the widest. */
 function rangeText(fieldHistories: readonly FieldHistory[]): string {
-  // '' is an unknown day, and sorted first.
+  // An unknown day is '', which sorts first.
   const starts = [...new Set(fieldHistories.map(({ after }) => after ?? ''))].sort()
   const ends = [...new Set(fieldHistories.map(({ as_of }) => as_of ?? ''))].sort()
   const after = starts[0] === '' ? 'from the first event on' : `after ${starts[0]}`
@@ -100,11 +100,12 @@ function leftOutNotes(fieldHistories: readonly FieldHistory[]): string[] {
     const count = sum(incomplete.map(({ withoutBar }) => withoutBar[i]!))
     if (count > 0) places.push(`${count} ${place}`)
   }
+  const where = places.join(', ')
   const leftOut = sum(incomplete.map(({ withoutBar }) => sum(withoutBar)))
   const tickers = firstNames([...new Set(incomplete.map(({ ticker }) => ticker))].sort(), 3)
   const total = sum(fieldHistories.map(({ events }) => events))
   return [
-    `${leftOut} of ${total} events are left out, because there is no bar here on their date (${places.join(', ')}): ${tickers}.`,
+    `${leftOut} of ${total} events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
   ]
 }
 
@@ -197,7 +198,7 @@ function barIndexOn(barDays: Int32Array, day: Day): number {
   return barDays[index] === day ? index : -1
 }
 
-/** How many events have no bar: before the first bar, after the last, between two. @param barOfEvent index; -1 for none */
+/** How many events have no bar: before the first bar, after the last, between two. @param barOfEvent -1 for none */
 function countWithoutBar(barDays: Int32Array, barOfEvent: Int32Array, eventDays: Int32Array): number[] {
   // Without any bar, all events count as before the first one.
   const firstBar = barDays[0] ?? Number.POSITIVE_INFINITY

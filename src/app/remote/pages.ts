@@ -131,7 +131,7 @@ function olderPagesToKeep(
   return isPastSame ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
 }
 
-/** The oldest `count` events of some pages (newest first), in a list of one page without an ETag; an empty list for 0. */
+/** The oldest `count` events of some pages (newest first), as a list of one page without an ETag; empty for 0. */
 function asOnePage(pages: readonly StoredPage[], count: number): StoredPage[] {
   const events = pages.flatMap(({ body }) => body.events).slice(-count)
   const newestEvent = events[0]

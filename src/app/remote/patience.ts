@@ -115,7 +115,7 @@ function waitOfText(text: string, now: number): number {
   return date === null ? Number.NEGATIVE_INFINITY : date - now
 }
 
-/** A date of HTTP in milliseconds since 1970; null for any other form than the one that senders must use. */
+/** A date such as `Tue, 24 Mar 2026 00:00:00 GMT` in milliseconds since 1970; null for any other form. */
 export function httpDate(text: string | null): number | null {
   if (text === null || !/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text)) return null
   const time = Date.parse(text)

@@ -102,7 +102,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return eventsPage(query, shownEvents, matches.length, range)
   }
 
-  async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
+  async *histories({ tickers, fields, outcomes, base: _base, ...filter }: HistoriesQuery): AsyncGenerator<History> {
     for (const ticker of tickers)
       for (const field of fields) {
         const history = await this.#history({ ...filter, ticker, field }, { needsOutcomes: outcomes === 'needed' })
@@ -214,12 +214,13 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const range = tier === null ? query_range : plan.range
     // The server's newest pulled day, so that answers stay the same. Without one, 1970: then no event is too old.
     const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
-    if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
+    const isDayKnown = as_of !== null || asOf !== null
     const isWholeRange = pullTier === null || pullTier === tier
-    if (!isWholeRange) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
-    // The server counted the newest `total_occurrences` events in its range; the one before them lies outside.
-    const older = events.at(-1 - total_occurrences)
-    return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
+    if (isDayKnown || !isWholeRange)
+      return { tier, range, today: isDayKnown ? today : null, rangeStart: plan.rangeStart(today) }
+    // The range of the pull, whose dates are not known: the server counted its newest `total_occurrences` events in it.
+    const newestOutside = events.at(-1 - total_occurrences)
+    return { tier, range, today: null, rangeStart: newestOutside === undefined ? after : parseDay(newestOutside.date)! }
   }
 
   /** Throws InvalidParameter for an as-of day before the day of the pull. */

@@ -345,7 +345,7 @@ export class Remote implements Source {
     }
   }
 
-  /** The band in force: that of the field's newest event; null without an event. The bars since then are not known. */
+  /** The band that the field's newest event entered; null without an event. The bars since then are not known. */
   async #bandInForce(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
     const { ticker, field, timeframe, bands, before, context } = query
     const includesNewest = bands === undefined && before === undefined && context === undefined
