@@ -38,20 +38,21 @@ export class EventTexts {
     if (view.days !== this.#days) this.#beginSeries(view)
     const { days, entered, left, stability, flips, lasted } = eventColumnsOf(view, events)
     this.#formatReturns(view, events)
-    const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
+    const { duration: durationName, flipsLookback, unit } = TIMEFRAMES[timeframe]
+    // An event is these pieces one after the other. Each ends with the key of the value that follows it.
     const head = `${JSON.stringify({ ticker, field, timeframe }).slice(0, -1)},"date":"`
     const enteredTexts = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
     const leftTexts = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
     const stabilityTexts = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
-    const lastedKey = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
+    const durationKey = `,"flips_lookback":"${flipsLookback}${unit}","${durationName}":`
     for (const [row, i] of events.entries()) {
       const bar = record.bars[i]!
       const date = this.#dateText(bar, days[row]!)
-      const bars = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
-      const start = `${out.length === 0 ? '' : this.#separator}${head}${date}${enteredTexts[entered[row]!]!}`
-      out.writeText(
-        `${start}${leftTexts[left[row]!]!}${stabilityTexts[stability[row]!]!}${flips[row]}${lastedKey}${bars},`,
-      )
+      const duration = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
+      const separator = out.length === 0 ? '' : this.#separator
+      const bandTexts = enteredTexts[entered[row]!]! + leftTexts[left[row]!]!
+      const stabilityText = `${stabilityTexts[stability[row]!]!}${flips[row]}`
+      out.writeText(`${separator}${head}${date}${bandTexts}${stabilityText}${durationKey}${duration},`)
       out.copy(this.#returnTexts, this.#starts[bar]!, this.#ends[bar]!)
     }
     return events.length

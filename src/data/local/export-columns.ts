@@ -89,6 +89,7 @@ export async function tableGroups(
   return groups.finish()
 }
 
+/** Collects rows in row groups, of one year each if `byYear`; a full group is encoded and another one begun. */
 class GroupBuilder {
   readonly #columns: readonly ParquetColumn[]
   readonly #byYear: boolean
@@ -105,15 +106,17 @@ class GroupBuilder {
    * @param days the days of the rows, ascending
    */
   *assignRows(days: Int32Array): Generator<{ group: RowGroup; from: number; to: number }> {
-    for (let from = 0; from < days.length; ) {
+    let from = 0
+    while (from < days.length) {
       const year = this.#byYear ? yearText(days[from]!) : null
-      let to = days.length
-      if (year !== null) for (to = from + 1; to < days.length && yearText(days[to]!) === year; to++);
+      let to = year === null ? days.length : from + 1
+      while (to < days.length && yearText(days[to]!) === year) to++
       yield { group: this.#groupWithRoom(year), from, to }
       from = to
     }
   }
 
+  /** Encodes the open groups, and returns all of them. */
   finish(): TableGroup[] {
     for (const year of this.#openGroups.keys()) this.#finishGroup(year)
     return this.#finished
@@ -206,9 +209,11 @@ function addEvents(
   fillCoded(left!, start, { words: bands, codes: columns.left, rows })
   fillCoded(stability!, start, { words: STABILITIES, codes: columns.stability, rows })
   copyRows(group.column('flips_recent_at_entry').values, start, columns.flips, rows)
-  const lasted = group.column(duration).values
-  for (let i = from; i < to; i++)
-    lasted[start + i - from] = columns.lasted[i] === NOT_ENDED ? NULL_INTEGER : columns.lasted[i]!
+  const durations = group.column(duration).values
+  for (const [i, row] of rows.entries()) {
+    const lasted = columns.lasted[row]!
+    durations[start + i] = lasted === NOT_ENDED ? NULL_INTEGER : lasted
+  }
   // `columns` has a row for each listed event, `figures` one for each bar.
   const bars = indexes.subarray(from, to).map(i => view.record!.bars[i]!)
   for (const [w, name] of windowNames(timeframe).entries()) {

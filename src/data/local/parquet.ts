@@ -138,6 +138,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   page.length = 0
   writeLevels(levels)
   if (isDictionary) {
+    // The bits of the greatest code.
     const width = 32 - Math.clz32(dictionary.size - 1)
     page.writeByte(width)
     writeRunsAndGroups(dictionary.codes, values.length, width)
@@ -241,9 +242,10 @@ function writeText(word: Uint8Array): void {
   page.append(word)
 }
 
-/** Writes to `page` which rows have a value, after the number of bytes that this takes. */
+/** Writes to `page` which rows have a value (1), after the number of bytes that this takes. */
 function writeLevels(levels: Uint8Array): void {
   const start = page.length
+  // Room for that number.
   page.writeInt32(0)
   writeRunsAndGroups(levels, levels.length, 1)
   page.bytes.writeInt32LE(page.length - start - 4, start)
@@ -251,44 +253,51 @@ function writeLevels(levels: Uint8Array): void {
 
 /**
  * Writes values to `page` in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
+ * The head of a part is twice the length of a run, or twice the number of groups plus 1.
  * @param width bits of a value
  */
 function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, width: number): void {
   page.reserve(16 + 5 * length)
-  const valueBytes = (width + 7) >> 3
+  const valueBytes = Math.ceil(width / 8)
+  // The first value that waits to be written in groups; -1: none.
   let packedFrom = -1
-  for (let i = 0; i < length; ) {
-    const value = values[i]!
-    let end = i + 1
+  let from = 0
+  while (from < length) {
+    const value = values[from]!
+    let end = from + 1
     while (end < length && values[end] === value) end++
-    if (end - i < 8) {
-      if (packedFrom === -1) packedFrom = i
-      i += 8
+    if (end - from < 8) {
+      if (packedFrom === -1) packedFrom = from
+      from += 8
       continue
     }
-    if (packedFrom !== -1) writePackedGroups(values, packedFrom, i, width)
+    if (packedFrom !== -1) writePackedGroups(values, packedFrom, from, width)
     packedFrom = -1
-    page.writeVarint((end - i) * 2)
-    for (let b = 0; b < valueBytes; b++) page.writeByte((value >>> (8 * b)) & 0xff)
-    i = end
+    page.writeVarint((end - from) * 2)
+    for (let byte = 0; byte < valueBytes; byte++) page.writeByte((value >>> (8 * byte)) & 0xff)
+    from = end
   }
   if (packedFrom !== -1) writePackedGroups(values, packedFrom, length, width)
 }
 
-/** Writes the values from..to to `page` in groups of eight, `width` bits each. Zeros fill the last group. */
+/** Writes the values from..to to `page` in groups of eight, `width` bits each, lowest first. Zeros fill the last. */
 function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
-  const groups = (to - from + 7) >> 3
+  const groups = Math.ceil((to - from) / 8)
   page.writeVarint(groups * 2 + 1)
   page.reserve(groups * width + 4)
   const { bytes } = page
   let at = page.length
-  let buffer = 0
-  let bits = 0
+  // Bits that are not written yet, and their number.
+  let pending = 0
+  let pendingBits = 0
   for (let i = from; i < from + 8 * groups; i++) {
-    if (i < to) buffer |= values[i]! << bits
-    for (bits += width; bits >= 8; bits -= 8) {
-      bytes[at++] = buffer
-      buffer >>>= 8
+    if (i < to) pending |= values[i]! << pendingBits
+    pendingBits += width
+    while (pendingBits >= 8) {
+      // A byte takes the lowest eight bits.
+      bytes[at++] = pending
+      pending >>>= 8
+      pendingBits -= 8
     }
   }
   page.length = at
@@ -335,7 +344,7 @@ export class ParquetFile {
     this.#columns = columns
   }
 
-  /** @returns the next bytes of the file */
+  /** Adds a row group. @returns the next bytes of the file */
   add({ bytes, ...group }: EncodedGroup): Uint8Array {
     const bytesToWrite = this.#appendToFile(bytes)
     this.#groups.push({ start: this.#length - bytes.length, group })
@@ -343,7 +352,7 @@ export class ParquetFile {
     return bytesToWrite
   }
 
-  /** @returns the last bytes of the file */
+  /** Ends the file. @returns its last bytes */
   end(): Uint8Array {
     return this.#appendToFile(this.#footer())
   }

@@ -1,6 +1,9 @@
 /** Snappy in its raw format, which Parquet uses: literals, and copies of up to 64 bytes from the 64 KB before. */
 
 const HASH_TABLE_BITS = 14
+/** Spreads four bytes over the bits of their hash. */
+const HASH_FACTOR = 0x1e35a7bd
+/** A copy reaches this number of bytes back at most. */
 const MAX_OFFSET = 0xffff
 /** The last bytes of an input are always a literal, so that four bytes can be read at any position before. */
 const LITERAL_END_BYTES = 15
@@ -26,15 +29,16 @@ export function compressInto(input: Uint8Array, length: number, out: Uint8Array)
   // A small input needs a small table, which is quicker to clear.
   const bits = Math.min(HASH_TABLE_BITS, Math.max(8, 32 - Math.clz32(length)))
   const shift = 32 - bits
+  // At first positions that are too far back for any copy.
   lastPositions.fill(-1 - MAX_OFFSET, 0, 1 << bits)
   const limit = length - LITERAL_END_BYTES
   let literalFrom = 0
   let position = 0
-  // After each miss the steps grow, so that data that cannot be compressed are passed quickly.
+  // A step is skip / 32 bytes. It grows with each miss, so that data that cannot be compressed are passed quickly.
   let skip = 32
   while (position < limit) {
     const word = readWord(input, position)
-    const slot = Math.imul(word, 0x1e35a7bd) >>> shift
+    const slot = Math.imul(word, HASH_FACTOR) >>> shift
     const earlier = lastPositions[slot]!
     lastPositions[slot] = position
     if (position - earlier > MAX_OFFSET || readWord(input, earlier) !== word) {
