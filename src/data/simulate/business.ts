@@ -94,10 +94,12 @@ export type Quarter = ReturnType<typeof drawQuarter>
  * @param later number of quarters later; negative for earlier
  */
 export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
-  const monthsSinceYear0 = yearOf(day) * 12 + monthOf(day) - 1
-  const quarter = Math.floor((monthsSinceYear0 - shift) / 3) + later
+  // Months and quarters are counted from the year 0.
+  const month = yearOf(day) * 12 + monthOf(day) - 1
+  const quarter = Math.floor((month - shift) / 3) + later
   const monthAfter = (quarter + 1) * 3 + shift
-  return { end: dayOf(Math.floor(monthAfter / 12), (monthAfter % 12) + 1, 1)! - 1, season: quarter % 4 }
+  const firstDayAfter = dayOf(Math.floor(monthAfter / 12), (monthAfter % 12) + 1, 1)!
+  return { end: firstDayAfter - 1, season: quarter % 4 }
 }
 
 /**
@@ -167,6 +169,7 @@ export class Prices {
   }
 }
 
+const THURSDAY = 3
 const SATURDAY = 5
 const SUNDAY = 6
 
@@ -210,6 +213,6 @@ function observedHoliday(holiday: Day): Day {
 /** The fourth Thursday of November. */
 function thanksgiving(year: number): Day {
   const november1 = dayOf(year, 11, 1)!
-  const daysToThursday = (10 - weekdayOf(november1)) % 7
+  const daysToThursday = (THURSDAY + 7 - weekdayOf(november1)) % 7
   return november1 + daysToThursday + 21
 }

@@ -262,10 +262,11 @@ function drawTrades(quarter: Quarter, business: Business, prices: Prices, random
   const { insiders } = business
   const first = random.below(insiders)
   // Sellers are numbered upwards from the first, buyers downwards from the one before it, at most half of all each.
-  const people = (count: number, from: number, step: number): number[] =>
-    Array.from({ length: Math.min(count, insiders >> 1) }, (_, i) => (from + step * i) % insiders)
-  const sellers = people(Math.max(sellerCount, loners), first, 1)
-  const buyers = people(Math.max(buyerCount, loners), first + insiders - 1, insiders - 1)
+  const mostPeople = Math.floor(insiders / 2)
+  const people = (count: number, numberOf: (i: number) => number): number[] =>
+    Array.from({ length: Math.min(count, mostPeople) }, (_, i) => (numberOf(i) + insiders) % insiders)
+  const sellers = people(Math.max(sellerCount, loners), i => first + i)
+  const buyers = people(Math.max(buyerCount, loners), i => first - 1 - i)
   const opening = quarter.reported + 2
   return [
     ...drawCluster({ side: 'sell', value: MEDIAN_SALE, people: sellers, opening }, prices, random),
