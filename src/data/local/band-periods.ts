@@ -129,7 +129,8 @@ function rowRanges(
 /**
  * The period in force on the last bar, for each field.
  * @param eventsEnd for each field the row after its last event
- * @param rangeStart days of entry up to this one are left out
+ * @param days of the bars that were final on the day
+ * @param rangeStart entries up to this day are left out
  */
 function presentBands(
   columns: FieldColumns,
@@ -171,19 +172,22 @@ function isInGap(gaps: Int32Array, bar: number): boolean {
 /** The memory of every list of lengths, one at a time, because a whole market has tens of thousands of them. */
 let lengthBuffer = new Int32Array(256)
 
-/** The lengths in bars of the completed periods in a band. Valid until the next call. @param f index of the field */
+/**
+ * The lengths in bars of the completed periods of a field in a band, oldest first; of those that began in range. Valid
+ * until the next call.
+ */
 function completedLengths(
   { bars, bands }: FieldColumns,
   { from, to, eventsEnd }: RowRanges,
-  f: number,
+  fieldIndex: number,
   band: number,
 ): Int32Array {
-  if (to[f]! - from[f]! > lengthBuffer.length) lengthBuffer = new Int32Array(2 * (to[f]! - from[f]!))
+  const first = from[fieldIndex]!
   // The period that the last event began is not completed.
-  const upTo = Math.min(to[f]!, eventsEnd[f]! - 1)
+  const end = Math.min(to[fieldIndex]!, eventsEnd[fieldIndex]! - 1)
+  if (end - first > lengthBuffer.length) lengthBuffer = new Int32Array(2 * (end - first))
   let count = 0
-  for (let row = from[f]!; row < upTo; row++)
-    if (bands[row] === band) lengthBuffer[count++] = bars[row + 1]! - bars[row]!
+  for (let row = first; row < end; row++) if (bands[row] === band) lengthBuffer[count++] = bars[row + 1]! - bars[row]!
   return lengthBuffer.subarray(0, count)
 }
 

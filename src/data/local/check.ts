@@ -95,12 +95,15 @@ async function daysWithBars(cache: Cache, tickers: readonly string[]): Promise<D
   return [...days].sort((a, b) => a - b)
 }
 
-/** `count` random days, ascending, without repetition; all days if there are no more. */
+/** `count` random days, ascending, without repetition; all days if there are no more. Shuffles `days`. */
 function drawDays(days: Day[], count: number, random: Random): Day[] {
   const drawnCount = Math.min(count, days.length)
+  // Fisher-Yates shuffle, stopped after the needed number.
   for (let i = 0; i < drawnCount; i++) {
-    const j = i + random.below(days.length - i)
-    ;[days[i], days[j]] = [days[j]!, days[i]!]
+    const chosen = i + random.below(days.length - i)
+    const day = days[chosen]!
+    days[chosen] = days[i]!
+    days[i] = day
   }
   return days.slice(0, drawnCount).sort((a, b) => a - b)
 }

@@ -141,8 +141,8 @@ export function storedOddities(
   securities: ReadonlyMap<string, Security>,
   lastDay: Day | null,
 ): StoredOddity[] {
-  const lastBars = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
-  const medianLast = lastBars[lastBars.length >> 1] ?? 0
+  const lastDays = Int32Array.from(tickers.flatMap(({ known }) => known?.origins.at(-1)?.last ?? [])).sort()
+  const medianLast = lastDays[Math.floor(lastDays.length / 2)] ?? 0
   const oddities = tickers.flatMap(({ entry, known }): StoredOddity[] => {
     const { ticker, last } = entry
     const futureBars = lastDay !== null && last > lastDay ? [makeOddity('to_come', ticker, last)] : []
@@ -154,7 +154,8 @@ export function storedOddities(
 
 /**
  * The oddities of one ticker: price jumps that the user accepted, bars that open or close outside their high and low.
- * Also a last bar far from the median one. @param medianLast the median of the last bars of all tickers
+ * Also a last bar far from the median one.
+ * @param medianLast the median of the last days of all tickers
  */
 function* tickerOddities(ticker: string, { origins, marks }: BarsAsOf, medianLast: Day, isDelisted: boolean) {
   for (const { first, jump } of origins)

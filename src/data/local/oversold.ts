@@ -225,7 +225,8 @@ function rarityOf({ rarity: { rank, size } }: OversoldDetails): Rarity | null {
 /** The zone of the slow %K on the last bar, in the words of rsi_zone; null if there are too few bars. */
 function stochasticZone({ series: { high, low, close } }: Panel): string | null {
   const { cuts, ...rules } = OVERSOLD_RULES.stochastic
-  const neededValues = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
+  const neededBars = rules.length + rules.smoothing - 1
+  const neededValues = (column: Float64Array): Float64Array => column.subarray(-neededBars)
   const value = slowStochastic(neededValues(high), neededValues(low), neededValues(close), rules).at(-1)!
   return Number.isNaN(value) ? null : rsiZone.bands[zoneOf(value, cuts, 100)]!
 }

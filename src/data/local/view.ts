@@ -112,7 +112,8 @@ export function eventIndexes({ events }: View, from = 0): Int32Array {
 export function eventColumnsOf(view: View, indexes: Int32Array, showsStability = true) {
   const { timeframe, record, days, bands, events } = view
   const rows = indexes.length
-  // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content.
+  // One buffer for all: a whole market has tens of thousands of columns, each costing more than its content. Per row it
+  // has 12 bytes: two integers of four bytes, and four codes of one.
   const buffer = new ArrayBuffer(12 * rows)
   const byteColumn = (column: number): Uint8Array => new Uint8Array(buffer, (8 + column) * rows, rows)
   const columns = {
@@ -147,6 +148,7 @@ export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcome
   return outcomesAfterBars(view, bars)
 }
 
+/** The same after some bars, given by their numbers. */
 export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcomes[] {
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
