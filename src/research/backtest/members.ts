@@ -148,7 +148,7 @@ function rankFieldOf(rank: Strategy['rank']): string | undefined {
   return ranked.is === 'field' ? ranked.field : undefined
 }
 
-/** The first event after a bar that ends a trade; without one its bar is -1. On one bar the order is leave, on, when. */
+/** The first event after a bar that ends a trade; its bar is -1 without one. On one bar: leave, then on, then when. */
 export function firstExitEvent({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
   let first: ExitEvent = { bar: -1, why: 'leave' }
   for (const { why, bars } of ends) {
