@@ -104,15 +104,15 @@ function sortInPlace(values: Float64Array): void {
 function partition(values: Float64Array): number {
   const step = Math.floor(values.length / 31)
   const middle = Float64Array.from({ length: 31 }, (_, i) => values[i * step]!).sort()[15]!
-  let smaller = 0
+  let smallerCount = 0
   // Arithmetic in place of an unpredictable branch.
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!
-    values[i] = values[smaller]!
-    values[smaller] = value
-    smaller += Number(value < middle)
+    values[i] = values[smallerCount]!
+    values[smallerCount] = value
+    smallerCount += Number(value < middle)
   }
-  return smaller
+  return smallerCount
 }
 
 /** The values that are not NaN, ascending. */

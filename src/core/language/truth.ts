@@ -200,8 +200,9 @@ function alignToQuery(bars: Int32Array, truth: Uint8Array): Uint8Array {
 }
 
 /**
- * For each bar of the query, the last bar of a column that counts, `lag` bars earlier; -1 without one. It is dated not
- * after the query's bar, and final by the day on which that bar is. `barsCountingOn` does the same for one bar.
+ * For each bar of the query, the index of a column's last bar that counts on it, less `lag`; -1 without one. A bar
+ * counts if it is dated not after the query's bar, and final by the day on which that bar is. `barsCountingOn` does the
+ * same for one bar.
  */
 function lastCountingBars({ days, known }: Bars, on: Bars, lag: number): Int32Array {
   const last = new Int32Array(on.days.length)

@@ -186,6 +186,7 @@ export class RunMemory {
   /** Returns a copy of some values. */
   store(values: Float64Array): Float64Array {
     const { length } = values
+    // A copy that does not fit into the block in use goes to the next one.
     if (this.#index < this.#blocks.length && this.#used + length > this.#blocks[this.#index]!.length) {
       this.#index++
       this.#used = 0

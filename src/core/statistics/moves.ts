@@ -13,11 +13,11 @@ interface Kernel {
 let kernel: Kernel | null | undefined
 
 /**
- * Sums close / close of the bar - 1 over some bars, for each point of a path around them. A point beyond the first or
- * last bar adds nothing. Compiled for WebAssembly it takes half as long.
+ * Sums the moves from some bars to each point of a path around them: close at the point / close of the bar - 1. A
+ * point beyond the first or last close adds nothing. Compiled for WebAssembly it takes half as long.
  * @param close of all bars
- * @param bars ascending
- * @param from the first point, counted from the bars
+ * @param bars the bars to move from, ascending
+ * @param from the first point, in bars from the bar, negative before it
  * @param sums one a point, overwritten
  */
 export function sumMoves(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
@@ -28,6 +28,7 @@ export function sumMoves(close: Float64Array, bars: Int32Array, from: number, su
     return
   }
   const { memory, sum } = kernel!
+  // In the module's memory the closes are followed by the sums, and these by the bars.
   const addressOfSums = address + close.byteLength
   new Float64Array(memory.buffer, address, close.length).set(close)
   new Int32Array(memory.buffer, addressOfSums + sums.byteLength, bars.length).set(bars)
