@@ -27,40 +27,34 @@ import { strategiesText } from './words.js'
  */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
-  const testedWindows = study.windows.filter(isTested)
+  const testedWindows = study.windows.filter(({ diff, p_corrected }) => diff !== null && p_corrected !== null)
   const middleWindow = middleItem(testedWindows)
   if (middleWindow === undefined) return untestedAnswer(study)
   const findings = testedWindows.filter(({ verdict }) => isFinding(verdict))
   const mainWindow = findings.length === 0 || findings.includes(middleWindow) ? middleWindow : middleItem(findings)!
+  // Any bar in the same context, which is not tested.
+  const contextDiff = mainWindow.context_base?.diff ?? null
   const sentences = [
     `${title(mainWindow.verdict)}: ${comparedText(mainWindow, study)}; ${pText(mainWindow, testedWindows.length)}.`,
-    contextSentence(mainWindow),
+    contextDiff === null ? '' : ` Against any bar of the same context, not tested: ${pointsText(contextDiff)}.`,
     trialLogSentence(study.log, mainWindow.log_q),
   ]
   for (const window of findings) {
     if (window === mainWindow) continue
-    const finding = `${title(overText(window.horizon, study))} ${window.verdict}: ${pointsText(window.diff)}`
+    const finding = `${title(overText(window.horizon, study))} ${window.verdict}: ${pointsText(window.diff!)}`
     sentences.push(` ${finding}; ${pText(window, testedWindows.length)}.`)
   }
   return sentences.join('')
 }
 
-/** A sentence that compares a window with any bar in the same context, which is not tested; empty without a context. */
-function contextSentence({ context_base: base }: StudyWindow): string {
-  const diff = base?.diff ?? null
-  return diff === null ? '' : ` Against any bar of the same context, not tested: ${pointsText(diff)}.`
-}
-
-/** `118 events, about 88 independent cases`: the independent cases are those of the middle window. */
-export function independentText({ events, windows }: EventStudy): string {
-  const middle = middleItem(windows.filter(({ n }) => n > 0))
-  return eventsAndCases(events, middle?.n_independent ?? events)
-}
-
-/** `118 events, about 88 independent cases`; only the events if there are as many cases. */
-function eventsAndCases(events: number, cases: number): string {
+/**
+ * `118 events, about 88 independent cases`: the independent cases of the middle window. Only the events if there are as
+ * many cases, or no windows.
+ */
+export function eventsAndCases(events: number, windows: readonly { n: number; n_independent: number }[]): string {
   const eventsText = count(events, 'event')
-  return cases >= events ? eventsText : `${eventsText}, about ${independentCasesText(cases)}`
+  const cases = middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events
+  return cases >= events ? eventsText : `${eventsText}, about ${count(cases, 'independent case')}`
 }
 
 /**
@@ -89,12 +83,6 @@ function chanceFindingsText(expected: number): string {
   if (expected < 0.95) return 'fewer than one has'
   const rounded = Math.round(expected)
   return rounded === 1 ? 'about one has' : `about ${numberText(rounded)} have`
-}
-
-type TestedWindow = StudyWindow & { diff: number }
-
-function isTested(window: StudyWindow): window is TestedWindow {
-  return window.diff !== null && window.p_corrected !== null
 }
 
 /**
@@ -135,12 +123,6 @@ export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
 /** With fewer independent cases the answer of a tally begins with `Too few`; a study has no p-value then. */
 const LEAST_CASES = 10
 
-/** `10 events, about 8 independent cases`, those of the middle window; only the events if there are several groups. */
-export function tallyCases({ groups, events }: Tally): string {
-  const windows = groups.length === 1 ? groups[0]!.windows : []
-  return eventsAndCases(events, middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events)
-}
-
 /** The answer for a study in which no window could be tested: its cases; the sentence of the trial log has no q. */
 function untestedAnswer(study: EventStudy): string {
   const { events, windows } = study
@@ -150,16 +132,9 @@ function untestedAnswer(study: EventStudy): string {
     return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
   const comparison =
     window.diff === null ? '' : `; compared with any ${BAR_NAMES[study.timeframe]}: ${comparedText(window, study)}`
-  return `Too few: ${casesText(window)}${comparison}.${trialLogSentence(study.log, null)}`
-}
-
-/** `7 independent cases among 12 events` */
-function casesText({ n: events, n_independent: cases }: StudyWindow): string {
-  return `${independentCasesText(cases)}${cases === events ? '' : ` among ${count(events, 'event')}`}`
-}
-
-function independentCasesText(cases: number): string {
-  return count(cases, 'independent case')
+  const { n, n_independent: cases } = window
+  const among = cases === n ? '' : ` among ${count(n, 'event')}`
+  return `Too few: ${count(cases, 'independent case')}${among}${comparison}.${trialLogSentence(study.log, null)}`
 }
 
 /** `+3.8 points over 20 days (95%: +1.0 to +6.0)`: the difference from any bar. */

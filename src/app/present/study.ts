@@ -1,7 +1,7 @@
 import { count, numberText, returnText } from '../../core/numbers.js'
 import { eachOccurrence } from '../../research/study/event-study.js'
 import { type EventStudy, LEAST_UNITS, type StudyWindow } from '../../research/study/result.js'
-import { independentText, studyAnswer } from './answer.js'
+import { eventsAndCases, studyAnswer } from './answer.js'
 import type { ChartPrices } from './chart.js'
 import { pathChart, pathCountChart, pricesSection, priceWithEvents, windowHistogram } from './charts.js'
 import {
@@ -60,7 +60,8 @@ export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] 
     title: pageTitle(`After ${eventTitle(study.field, study.bands)}`, study),
     answer: studyAnswer(study),
     heading: headingOf(study),
-    assumed: [assumedText(study)],
+    // The document, the report and --wide have the long form.
+    assumed: [`Close to close, no costs. P: Newey-West t. 95%: ${numberText(study.resamples)} bootstrap draws.`],
     lead: [{ estimates: estimatesOf(study) }],
     warnings: study.warnings,
     facts: compact([
@@ -81,7 +82,7 @@ function headingOf(study: EventStudy): string[] {
   const phrases = [
     `${tickersText(tickers)}  ${event}  ${timeframe}`,
     ...conditionTexts(study),
-    independentText(study),
+    eventsAndCases(study.events, study.windows),
     ...rangeTexts(study),
   ]
   const lastBar = lastBarBeforeAsOf(study)
@@ -89,10 +90,6 @@ function headingOf(study: EventStudy): string[] {
   if (lastBar !== null) phrases.push(`${phrases.pop()}, last bar ${lastBar}`)
   return phrases
 }
-
-/** The assumptions in short; the document, the report and --wide have the long form. */
-const assumedText = ({ resamples }: EventStudy): string =>
-  `Close to close, no costs. P: Newey-West t. 95%: ${numberText(resamples)} bootstrap draws.`
 
 /** `3 cells in this run, 40 cells ever tried on this database` */
 function testsCountText({ trials: { run, ledger } }: EventStudy): string {
@@ -254,17 +251,15 @@ const ABNORMAL_COLUMNS: readonly Column<AbnormalWindow>[] = [
 /** The average price around the event: sparklines, and charts on a page. Null for a path of fewer than two bars. */
 function pathSection(study: EventStudy): Section | null {
   if (study.path.length < 2) return null
-  return section(
-    { id: 'path', title: 'Average path by bar, from the close of the event', short: 'Path', untitled: true },
-    [
-      pageNote(
-        'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
-      ),
-      { on: 'short', trend: pathTrend(study) },
-      { on: 'wide', chart: pathChart(study), note: intervalEndNote(study) },
-      { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
-    ],
-  )
+  const title = 'Average path by bar, from the close of the event'
+  return section({ id: 'path', title, short: 'Path', untitled: true }, [
+    pageNote(
+      'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
+    ),
+    { on: 'short', trend: pathTrend(study) },
+    { on: 'wide', chart: pathChart(study), note: intervalEndNote(study) },
+    { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
+  ])
 }
 
 /** A note that the interval of the path ends before the path; empty if it does not. */
@@ -290,7 +285,7 @@ function pathTrend({ path, windows }: EventStudy): Trend[] {
 /** The distribution of the returns: a histogram of each window for a page, and a table of quantiles. */
 function distributionSections({ windows, timeframe }: EventStudy): Section[] {
   const title = 'How the returns are spread'
-  return compact([
+  return [
     section({ id: 'distribution', title, short: 'Spread', on: 'page' }, [
       pageNote(
         'Filled: after the events. Outlined: after any bar. Each adds up to 100%; the outermost bars hold all that lies beyond them.',
@@ -300,7 +295,7 @@ function distributionSections({ windows, timeframe }: EventStudy): Section[] {
     section({ id: 'spread', folded: true, title: 'Distribution', on: 'wide' }, [
       tablePart(title, [windowColumn(timeframe), ...DISTRIBUTION_COLUMNS], windows),
     ]),
-  ])
+  ]
 }
 
 const DISTRIBUTION_COLUMNS: readonly Column<StudyWindow>[] = [

@@ -3,7 +3,7 @@ import { count, listNames, numberText, share } from '../../core/numbers.js'
 import type { BandCount, BandCounts } from '../../data/local/band-counts.js'
 import type { ReturnFigures } from '../../research/tally/base.js'
 import type { Tally, TallyWindow } from '../../research/tally/tally.js'
-import { tallyAnswer, tallyCases } from './answer.js'
+import { eventsAndCases, tallyAnswer } from './answer.js'
 import {
   type Column,
   type Content,
@@ -196,10 +196,11 @@ const RECORD_COLUMNS = [
 ]
 
 function tallyHeading(tally: Tally): string[] {
+  const { groups, events } = tally
   return [
     `${tickersText(tally.tickers)}  ${bandText(tally)}  ${tally.timeframe}`,
     ...eventConditions(tally),
-    tallyCases(tally),
+    eventsAndCases(events, groups.length === 1 ? groups[0]!.windows : []),
     boundsText(tally) ?? rangeInWords(tally.query_range),
     ...asOfText(tally),
   ]
