@@ -44,58 +44,42 @@ export function equityChart({ equity, benchmarks, drawdowns }: Backtest): Chart 
   const totalText = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
   const totals = [totalText('strategy', strategyValues), ...curves.map(({ name, values }) => totalText(name, values))]
-  return equityDatesChart(equity, 'equity-curve', 'Equity', {
+  return equityCurveChart(equity, 'equity-curve', 'Equity', start, {
     description: `What became of the capital over ${count(equity.length, 'bar')}: ${totals.join(', ')}.`,
-    height: 300,
-    y: 'money',
-    log: canBeLogarithmic([strategyValues, ...curves.map(({ values }) => values)].flat()),
     shades: fallShades(drawdowns, equity),
     lines: [
       ...curves.map(({ name, values }, i) => holdingLine(name, values, i)),
       line('strategy', 'accent', strategyValues, { width: 2, terminal: 'whole' }),
     ],
-    rules: { x: [], y: [start] },
   })
 }
 
 /** A chart of the equity over the test days of a validation, compared with holding over the same days. */
 export function testsEquityChart({ equity, statistics, holding }: Tests): Chart {
   const column = (key: 'equity' | 'holding'): number[] => equity.map(point => point[key])
-  return equityDatesChart(equity, 'tests-curve', 'Equity on the days of the tests', {
+  return equityCurveChart(equity, 'tests-curve', 'Equity on the days of the tests', 1, {
     description: `The tests made ${returnText(statistics.total_return)}, holding over the same days ${returnText(holding.total_return)}.`,
-    height: 300,
-    y: 'money',
-    log: canBeLogarithmic([...column('equity'), ...column('holding')]),
     lines: [
       holdingLine('holding', column('holding'), 0),
       line('strategy', 'accent', column('equity'), { width: 2, terminal: 'whole' }),
     ],
-    rules: { x: [], y: [1] },
   })
 }
 
 export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
   const values = equity.map(point => point.equity)
   const start = values[0] ?? 1
-  return equityDatesChart(equity, 'best-equity', 'Equity of the best combination', {
+  return equityCurveChart(equity, 'best-equity', 'Equity of the best combination', start, {
     description: `The best combination made ${returnText((values.at(-1) ?? start) / start - 1)}, chosen with these data in view.`,
-    height: 300,
-    y: 'money',
-    log: canBeLogarithmic(values),
     lines: [line('the best', 'accent', values, { width: 2, terminal: 'whole' })],
-    rules: { x: [], y: [start] },
   })
 }
 
 /** A chart of how far the equity was below its high on the test days of a validation. */
 export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
-  const drawdowns = equity.map(({ drawdown }) => drawdown)
-  return equityDatesChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
-    description: `How far the tests were below their high; at worst ${returnText(statistics.max_drawdown)}.`,
-    height: 150,
-    y: 'return',
-    zero: true,
-    lines: [line('below the high', 'loss', drawdowns, { width: 1.2, area: true })],
+  const worst = returnText(statistics.max_drawdown)
+  return fallChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
+    description: `How far the tests were below their high; at worst ${worst}.`,
   })
 }
 
@@ -113,15 +97,22 @@ function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']
 
 /** A chart of how far the equity was below its high, with shades over the deepest falls. */
 export function drawdownChart({ equity, statistics, drawdowns }: Backtest): Chart {
-  const fall = equity.map(({ drawdown }) => drawdown)
-  return equityDatesChart(equity, 'drawdown', 'Drawdown', {
-    description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
-    height: 150,
-    y: 'return',
-    zero: true,
+  const worst = returnText(statistics.max_drawdown)
+  return fallChart(equity, 'drawdown', 'Drawdown', {
+    description: `How far the equity lay below its highest value so far; at worst ${worst}.`,
     shades: fallShades(drawdowns, equity),
-    lines: [line('below the high', 'loss', fall, { width: 1.2, area: true })],
   })
+}
+
+function fallChart(
+  equity: readonly { date: string; drawdown: number }[],
+  id: string,
+  title: string,
+  parts: Pick<Chart, 'description'> & Partial<Pick<Chart, 'shades'>>,
+): Chart {
+  const drawdowns = equity.map(({ drawdown }) => drawdown)
+  const lines = [line('below the high', 'loss', drawdowns, { width: 1.2, area: true })]
+  return equityDatesChart(equity, id, title, { height: 150, y: 'return', zero: true, lines, ...parts })
 }
 
 /** Charts of the invested share, and of Sharpe ratio, volatility and beta over the year that ends at each bar. */
@@ -196,6 +187,18 @@ export function yearsChart(
     rules: { x: [], y: [0] },
     empty: 'There is no year to draw.',
   })
+}
+
+/** A chart of curves in money. @param start the equity at the beginning, at which the chart has a rule */
+function equityCurveChart(
+  equity: readonly { date: string }[],
+  id: string,
+  title: string,
+  start: number,
+  parts: Pick<Chart, 'description' | 'lines'> & Partial<Pick<Chart, 'shades'>>,
+): Chart {
+  const log = canBeLogarithmic(parts.lines.flatMap(({ values }) => values))
+  return equityDatesChart(equity, id, title, { height: 300, y: 'money', log, rules: { x: [], y: [start] }, ...parts })
 }
 
 /** A chart over the dates of an equity curve. @param parts the other properties of the chart */

@@ -27,15 +27,7 @@ import {
 } from './description.js'
 import { rankColumn, tradesTable } from './long-tables.js'
 import { tradeHistogram } from './strategy-charts.js'
-import {
-  compareTexts,
-  conditionsSuffix,
-  conditionTexts,
-  eventTitle,
-  fromBandsText,
-  rangeTexts,
-  tickersText,
-} from './words.js'
+import { compareTexts, conditionTexts, eventTitle, fromBandsText, rangeTexts, tickersText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function rulesSentence(backtest: Backtest): string {
@@ -43,10 +35,11 @@ export function rulesSentence(backtest: Backtest): string {
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weeklyText = backtest.timeframe === 'weekly' ? ', on weekly bars' : ''
   const event = becomesText(entry, 'changes band', joinWithOr)
+  const conditions = [fromBandsText(entry), ...conditionTexts(entry).map(text => `, ${text}`)].join('')
   const exits = exitTexts(exit)
   const exitText = exits.length === 0 ? 'at the last bar' : joinWithOr(exits)
   const outText = [`${exitText}${weeklyText}`, ...lagInWords(lag)].join('; ')
-  return `${verb} ${listNames(backtest.tickers)} when ${event}${conditionsSuffix(entry)}; out ${outText}`
+  return `${verb} ${listNames(backtest.tickers)} when ${event}${conditions}; out ${outText}`
 }
 
 /** `Buying when rsi_zone turned oversold`, or the strategy's own name. */
@@ -81,15 +74,12 @@ function becomesText(
   return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
 }
 
-/**
- * The assumptions of a backtest as sentences: fills, costs, exits, positions, cash and benchmarks. If a validation
- * chose among candidates, the exits are those of the first one.
- */
+/** The assumptions of a backtest as sentences: fills, costs, exits, positions, cash and benchmarks. */
 export function assumedText(backtest: Backtest): string {
-  const { side, fill, exit, costs, portfolio, rank, overlap } = backtest.strategy
+  const { portfolio, rank, overlap } = backtest.strategy
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percent(portfolio.cash_rate, '')} a year.`
   const text = [
-    `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}.`,
+    `${fillsAndExits(backtest)}.`,
     `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAP_TEXTS[overlap] ?? overlap}.${cash}`,
     ...(rank === undefined ? [] : [`${title(rankInWords(backtest.strategy))}.`]),
     `${Number(backtest.bars_a_year.toFixed(1))} bars a year, seed ${backtest.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
@@ -99,18 +89,17 @@ export function assumedText(backtest: Backtest): string {
   return text.replaceAll(' %', '%')
 }
 
-/** A remark that the exits shown are those of the first candidate; empty without candidates. */
-function firstCandidateText({ validation }: Backtest): string {
-  return (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate; each training part chose its own)' : ''
+/** Fills, costs and exits. If a validation chose among candidates, the exits are those of the first one. */
+function fillsAndExits({ strategy: { side, fill, exit, costs }, validation }: Backtest): string {
+  const hasCandidates = (validation?.candidates.length ?? 0) > 0
+  const remark = hasCandidates ? ' (the first candidate; each training part chose its own)' : ''
+  return `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${remark}`
 }
 
 /** The assumptions in short: `Fills at the next open, 5 bp a side; out after 20 bars; 10 positions of 1/10; seed 1.` */
 export function shortRules(backtest: Backtest): string {
-  const { side, fill, exit, costs, portfolio } = backtest.strategy
-  const fillText = `${FILL_TEXTS[fill] ?? fill}, ${costsInWords(costs, side)}`
-  const outText = `out ${exitTexts(exit).join(', or ')}${firstCandidateText(backtest)}`
-  const text = `${fillText}; ${outText}; ${positionsInWords(portfolio)}; seed ${backtest.seed}.`
-  return text.replaceAll(' %', '%')
+  const { strategy, seed } = backtest
+  return `${fillsAndExits(backtest)}; ${positionsInWords(strategy.portfolio)}; seed ${seed}.`.replaceAll(' %', '%')
 }
 
 const FILL_TEXTS: Readonly<Record<string, string>> = {

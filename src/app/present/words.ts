@@ -126,11 +126,6 @@ function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['cont
   return `while ${ticker} ${field} = ${bands.join(' or ')}${before}`
 }
 
-/** ` from neutral, while GSPC …, stability …`: all conditions of a question, for the end of a sentence. */
-export function conditionsSuffix(conditions: Conditions): string {
-  return [fromBandsText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
-}
-
 /** `2008-01-02 to 2018-05-11` and `as of 2018-05-11`, each only if it is known. */
 export function rangeTexts({ first, last, as_of }: Pick<Backtest, 'first' | 'last' | 'as_of'>): string[] {
   return compact([first !== null && `${first} to ${last}`, ...asOfText({ as_of })])
@@ -196,10 +191,7 @@ const COMMON_NOTES: Readonly<Record<string, string>> = {
   'The past': 'All bands are as they were known on each day. Even so this is one history, and it happened once.',
 }
 
-const READING_NOTES: Record<
-  'study' | 'tally' | 'backtest' | 'sweep' | 'grid' | 'comparison',
-  Readonly<Record<string, string>>
-> = {
+const READING_NOTES = {
   study: {
     'The difference, not the mean':
       'Markets drift. Returns after the events are compared with returns after any bar of the same tickers and dates; only the difference counts.',
