@@ -72,7 +72,7 @@ export function describeBacktest(
     warnings: backtest.warnings,
     facts: [['Rules', `${rulesSentence(backtest)}.`], ...originFacts(backtest)],
     sections: compact([
-      ...(tests === null ? sectionsWithoutTests(backtest, prices) : sectionsWithTests(backtest, prices)),
+      ...resultSections(backtest, prices),
       signalsSection(backtest, signals),
       settingsSection(backtest),
       readingSection('backtest'),
@@ -84,46 +84,24 @@ export function describeBacktest(
   }
 }
 
-/** The sections about all data, above and below the one about Monte Carlo. Null is a section that has nothing to show. */
-function allDataSections(backtest: Backtest, prices: readonly ChartPrices[]) {
-  const priceChartOf = (tickerPrices: ChartPrices, id: string): Chart =>
-    priceWithTrades(tickerPrices, backtest.trades, id)
-  return {
-    beforeMonteCarlo: [curveSection(backtest), yearsSection(yearsByName(backtest))],
-    afterMonteCarlo: [
-      tradesSection(backtest),
-      drawdownsSection(backtest),
-      pricesSection(prices, backtest.tickers, priceChartOf),
-    ],
-  }
-}
-
-/** The sections of a backtest without test days, whose answer is about all days. */
-function sectionsWithoutTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
-  const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
+/** The sections between heading and signals. If there are test days, the answer is about these, and a page folds others. */
+function resultSections(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
+  const { trades, tickers, trials, validation } = backtest
+  const hasTests = (validation?.test ?? null) !== null
+  const foldIfTested = (section: Section | null): Section | null =>
+    section === null || !hasTests ? section : { ...section, title: `${section.title}, all data`, folded: true }
+  const statistics = statisticsSection(backtest)
+  const equity = equitySection(backtest)
+  const parts = validationSection(backtest)
   return [
-    statisticsSection(backtest),
-    equitySection(backtest),
-    validationSection(backtest),
-    ...beforeMonteCarlo,
+    outOfSampleSection(backtest, [withFullStop(triedText(trials, strategiesText))]),
+    ...(hasTests ? [parts, { ...statistics, folded: true as const }, equity] : [statistics, equity, parts]),
+    foldIfTested(curveSection(backtest)),
+    foldIfTested(yearsSection(yearsByName(backtest))),
     monteCarloSection(backtest),
-    ...afterMonteCarlo,
-  ]
-}
-
-/** The sections of a backtest with test days. Its answer is about those; a page folds the sections about all days. */
-function sectionsWithTests(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
-  const { beforeMonteCarlo, afterMonteCarlo } = allDataSections(backtest, prices)
-  const fold = (section: Section | null): Section | null =>
-    section === null ? null : { ...section, title: `${section.title}, all data`, folded: true }
-  return [
-    outOfSampleSection(backtest, [withFullStop(triedText(backtest.trials, strategiesText))]),
-    validationSection(backtest),
-    { ...statisticsSection(backtest), folded: true },
-    equitySection(backtest),
-    ...beforeMonteCarlo.map(fold),
-    monteCarloSection(backtest),
-    ...afterMonteCarlo.map(fold),
+    foldIfTested(tradesSection(backtest)),
+    foldIfTested(drawdownsSection(backtest)),
+    foldIfTested(pricesSection(prices, tickers, (chartPrices, id) => priceWithTrades(chartPrices, trades, id))),
   ]
 }
 
@@ -202,7 +180,6 @@ function curveSection(backtest: Backtest): Section {
   ])
 }
 
-/** A table of the deepest drawdowns; null if there was none. */
 function drawdownsSection({ drawdowns }: Backtest): Section | null {
   const title = 'Deepest falls from a high'
   const head = { id: 'drawdowns', title, short: 'Drawdowns', on: 'wide' } as const

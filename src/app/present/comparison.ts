@@ -23,6 +23,7 @@ import {
   comparisonTable,
   equityStatisticRows,
   type StatisticRow,
+  statisticParts,
   yearsSection,
 } from './performance.js'
 import { statisticsRow } from './records.js'
@@ -60,10 +61,7 @@ export function describeComparison(comparison: Comparison): Description {
     sections: [
       statisticsSection(comparison),
       differencesSection(differences),
-      section(
-        { id: 'correlations', folded: true, title: 'Correlation of the returns', short: 'Correlations', on: 'wide' },
-        [{ table: correlationsTable(comparison) }],
-      ),
+      correlationsSection(comparison),
       yearsSection(strategies, STRATEGY_TONES),
       chanceSection(comparison),
       assumedSection(comparison.assumptions),
@@ -145,15 +143,9 @@ function statisticsSection(comparison: Comparison): Section {
     { where: `trades of ${name}`, reasons: trade_statistics.reasons },
   ])
   return section({ id: 'performance', title: 'Performance', untitled: true }, [
-    { on: 'short', table: statisticsTable(comparison, { isFull: false }) },
-    { on: 'page', table: statisticsTable(comparison, { isFull: false }) },
-    {
-      on: 'wide',
-      fold: {
-        title: 'Every statistic, and how it is computed',
-        parts: [{ table: statisticsTable(comparison, { isFull: true }) }],
-      },
-    },
+    ...statisticParts(statisticsTable(comparison, { isFull: false }), [
+      { table: statisticsTable(comparison, { isFull: true }) },
+    ]),
     reasonsPart(reasons, 'page'),
   ])
 }
@@ -193,6 +185,7 @@ function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Hea
  */
 function differencesSection(differences: Comparison['sharpe_differences']): Section {
   const [firstDifference] = differences
+  const level = levelText(firstDifference?.level ?? 0.95)
   const known = differences.filter(({ reason }) => reason === null)
   const rows = known.map(({ a, b, difference, low, high, verdict }) => [
     cell('text', `${a} − ${b}`),
@@ -206,11 +199,7 @@ function differencesSection(differences: Comparison['sharpe_differences']): Sect
     columns: [
       { title: '', kind: 'text' },
       { title: 'Difference', kind: 'ratio', hidePriority: 0 },
-      {
-        title: levelText(firstDifference?.level ?? 0.95),
-        kind: 'ratio',
-        hint: 'The level of the interval: 1 - .05 / pairs',
-      },
+      { title: level, kind: 'ratio', hint: 'The level of the interval: 1 - .05 / pairs' },
       { title: 'Verdict', kind: 'text', hidePriority: 1 },
     ],
     rows,
@@ -231,9 +220,11 @@ function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][nu
 }
 
 /** The correlations of the returns, a row and a column for each strategy. */
-function correlationsTable({ strategies, correlations }: Comparison): Table {
+function correlationsSection({ strategies, correlations }: Comparison): Section {
   const rows = strategies.map(({ name }, row): ComparedRow => [name, 'ratio', correlations[row]!])
-  return comparisonTable('Correlation of the returns of each bar', strategyHeadings(strategies, 'ratio'), rows)
+  const table = comparisonTable('Correlation of the returns of each bar', strategyHeadings(strategies, 'ratio'), rows)
+  const title = 'Correlation of the returns'
+  return section({ id: 'correlations', folded: true, title, short: 'Correlations', on: 'wide' }, [{ table }])
 }
 
 const STRATEGY_TONES: readonly Tone[] = ['accent', 'second', 'third', 'quiet', 'gain', 'loss']

@@ -220,20 +220,13 @@ export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, lim
   const factColumns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(factKind => FACT_COLUMNS[factKind])
   const factNames = new Set(factColumns.map(({ name }) => name).filter(name => name !== 'known'))
   const { name, sector, asset_class, market_cap: cap } = security ?? {}
+  const capText = cap != null && `market capitalisation ${numberText(cap)}`
+  const heading = compact([ticker, name, sector, asset_class, capText, ...asOfText(facts)])
   return {
     document: facts,
     columns: ['ticker', 'kind', 'known', 'usable_from', ...factNames, 'file', 'format', 'imported_at'],
     rows: records.map(record => ({ ticker, ...record })),
-    paragraphs: [
-      {
-        heading: compact([
-          ...[ticker, name, sector, asset_class],
-          cap != null && `market capitalisation ${numberText(cap)}`,
-          ...asOfText(facts),
-        ]),
-        parts: kind === undefined ? kindParts(facts) : recordParts(records, kind, limit),
-      },
-    ],
+    paragraphs: [{ heading, parts: kind === undefined ? kindParts(facts) : recordParts(records, kind, limit) }],
   }
 }
 

@@ -66,7 +66,7 @@ export interface Described extends Records {
 /** The content under one heading, which appears even without a finding. */
 export interface Paragraph {
   heading: readonly string[]
-  on?: Medium
+  on?: Medium | undefined
   parts: readonly Part[]
 }
 

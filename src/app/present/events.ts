@@ -29,16 +29,12 @@ export function describeEvents(
   const { ticker, field, timeframe, total, query_range } = page
   const { context, when } = query
   const events = page.events.map(event => eventOfApi(event, withReturns))
+  const table = tablePart('Events, newest first', eventColumns(page, query, withReturns), page.events)
   return {
     document: { ticker, field, timeframe, events, total_occurrences: total, query_range, context, when },
     columns: recordColumns(timeframe, withReturns),
     rows: events.map(event => ({ ticker, field, timeframe, ...event })),
-    paragraphs: [
-      {
-        heading: eventsHeading(page, query),
-        parts: [tablePart('Events, newest first', eventColumns(page, query, withReturns), page.events)],
-      },
-    ],
+    paragraphs: [{ heading: eventsHeading(page, query), parts: [table] }],
   }
 }
 
@@ -64,16 +60,12 @@ export function describePoolEvents(
   const headingPage = { ...page, total: page.total_occurrences, query_range }
   const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', value: event => event.ticker }
   const columns = [ticker, ...eventColumns(page, query, withReturns)]
+  const heading = eventsHeading(headingPage, { ...query, ticker: tickersText(tickers) })
   return {
     document: { ...page, events },
     columns: recordColumns(timeframe, withReturns),
     rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
-    paragraphs: [
-      {
-        heading: eventsHeading(headingPage, { ...query, ticker: tickersText(tickers) }),
-        parts: [tablePart('Events, newest first', columns, page.events)],
-      },
-    ],
+    paragraphs: [{ heading, parts: [tablePart('Events, newest first', columns, page.events)] }],
   }
 }
 
@@ -168,21 +160,17 @@ export function performanceTone(performance: Performance | null | undefined): To
 /** Describes the oversold tickers. The document is the page of the HTTP API; CSV has the columns of the pro tier. */
 export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
   const { matches, match_count, total_scanned } = page
-  const { timeframe, min_severity } = query
+  const verb = match_count === 1 ? 'is' : 'are'
+  const heading = [
+    `oversold  ${query.timeframe}`,
+    `${numberText(match_count)} of ${numberText(total_scanned)} ${verb} ${query.min_severity}`,
+    ...asOfText({ as_of: date === null ? null : formatDay(date) }),
+  ]
   return {
     document: page,
     columns: OVERSOLD_KEYS.pro,
     rows: matches,
-    paragraphs: [
-      {
-        heading: [
-          `oversold  ${timeframe}`,
-          `${numberText(match_count)} of ${numberText(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
-          ...asOfText({ as_of: date === null ? null : formatDay(date) }),
-        ],
-        parts: [tablePart('Oversold', oversoldColumns(matches), matches)],
-      },
-    ],
+    paragraphs: [{ heading, parts: [tablePart('Oversold', oversoldColumns(matches), matches)] }],
   }
 }
 

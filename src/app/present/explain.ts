@@ -16,25 +16,17 @@ export function describeExplanation(explanation: Explanation): Described {
     const note = day === null ? 'no bar counts' : `${testedBand ?? 'no band'} on ${day}`
     figures.push({ ...bar, reading: test, value: holds, note })
   }
+  const heading = [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`]
+  const figureTable = tablePart('Figures', READING_COLUMNS, readings)
+  const table = tests === undefined ? figureTable : tablePart('Tests', TEST_COLUMNS, tests)
   return {
     document: explanation,
     columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
     rows: figures.length > 0 ? figures : [{ ...bar, reading: null, value: null, note: null }],
     paragraphs: [
-      {
-        heading: [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`],
-        parts: [{ notes: barLines(explanation) }],
-      },
+      { heading, parts: [{ notes: barLines(explanation) }] },
       { heading: ['Rule'], parts: [{ notes: [rule] }] },
-      {
-        heading: [],
-        parts: [
-          tests === undefined
-            ? tablePart('Figures', READING_COLUMNS, readings)
-            : tablePart('Tests', TEST_COLUMNS, tests),
-          { notes: historyLines(explanation) },
-        ],
-      },
+      { heading: [], parts: [table, { notes: historyLines(explanation) }] },
       ...(event === null ? [] : eventParagraphs(event)),
     ],
   }
@@ -109,13 +101,11 @@ function eventParagraphs({ windows, stability, flips, flips_lookback }: Explaine
   const rows = Object.entries(windows).map(([window, result]) => ({ window, ...result }))
   const notes = [`stability: ${stability?.because}`]
   if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
+  const table = tablePart('What followed', [column('window', 'window'), ...WINDOW_COLUMNS], rows)
   const rankNote = 'Each return is ranked among the returns over as many bars that had ended by then.'
   return [
     { heading: ['Event'], parts: [{ notes }] },
-    {
-      heading: [],
-      parts: [tablePart('What followed', [column('window', 'window'), ...WINDOW_COLUMNS], rows), { notes: [rankNote] }],
-    },
+    { heading: [], parts: [table, { notes: [rankNote] }] },
   ]
 }
 

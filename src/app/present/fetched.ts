@@ -11,19 +11,15 @@ export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   const isListed = fetched.length <= MOST_LISTED
   const shown = isListed ? fetched : fetched.filter(({ outcome }) => !QUIET_OUTCOMES.has(outcome))
   const notes = shown.flatMap(({ ticker, note }) => (note === null ? [] : [`${ticker}: ${note}`]))
+  const parts = compact([
+    { notes: [summaryText(fetched)] },
+    shown.length > 0 && tablePart('Tickers', fetchedColumns(fetched), shown.slice(0, MOST_LISTED)),
+  ])
   return {
     document: { schema: 'bands.fetch/1', tickers: fetched },
     columns: ['ticker', 'provider', 'outcome', 'added', 'bars', 'first', 'last', 'events_changed', 'note'],
     rows: fetched,
-    paragraphs: [
-      {
-        heading: [],
-        parts: compact([
-          { notes: [summaryText(fetched)] },
-          shown.length > 0 && tablePart('Tickers', fetchedColumns(fetched), shown.slice(0, MOST_LISTED)),
-        ]),
-      },
-    ],
+    paragraphs: [{ heading: [], parts }],
     warnings: compact([
       ...notes.slice(0, MOST_LISTED),
       shown.length > MOST_LISTED && `and ${numberText(shown.length - MOST_LISTED)} more (--json has all)`,
@@ -157,9 +153,9 @@ function periodText(seconds: number): string {
 
 /** Everything about one vendor, and how to begin. */
 export function describeProvider(provider: KnownProvider): Described {
-  const { name, about, terms, terms_url, needs, key_url, base: address, first, holds, prices } = provider
-  const { has_key, is_own } = provider
-  const [calls, seconds] = provider.pace
+  const facts = providerFacts(provider)
+  const { name, about, terms, terms_url, needs, key_url, base, calls, seconds, first, holds, prices } = facts
+  const { has_key, is_own } = facts
   const needsKey = needs !== 'nothing'
   const keyName = WANTS[needs]
   const keyText = has_key && needsKey ? `there (${keyName} is needed)` : keyName
@@ -169,16 +165,16 @@ export function describeProvider(provider: KnownProvider): Described {
   const notes = compact([
     about,
     `terms: ${terms}${terms_url === '' ? '' : ` ${terms_url}`}`,
-    `key: ${keyText}${key_url === undefined ? '' : `; get one at ${key_url}`}`,
-    `${data} since ${first} from ${address}, at most ${count(calls, 'call')} ${periodText(seconds)}`,
+    `key: ${keyText}${key_url === null ? '' : `; get one at ${key_url}`}`,
+    `${data} since ${first} from ${base}, at most ${count(calls, 'call')} ${periodText(seconds)}`,
     is_own && 'a row of your own (providers.yaml)',
     needsKey && !has_key && `first: bands login --from ${name}`,
     `then: bands fetch ${exampleTicker} --from ${name}`,
   ])
   return {
-    document: { schema: 'bands.provider/1', ...providerFacts(provider) },
-    columns: Object.keys(providerFacts(provider)),
-    rows: [providerFacts(provider)],
+    document: { schema: 'bands.provider/1', ...facts },
+    columns: Object.keys(facts),
+    rows: [facts],
     paragraphs: [{ heading: [name], parts: [{ notes }] }],
   }
 }

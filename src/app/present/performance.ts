@@ -18,6 +18,7 @@ import {
   compact,
   type Heading,
   type Kind,
+  type Part,
   pageNote,
   type Records,
   reasonsPart,
@@ -121,16 +122,17 @@ export function statisticsSection(backtest: Backtest): Section {
   const benchmarkRows = benchmarks.length === 0 ? [] : BENCHMARK_ROWS
   const fullTable = benchmarksTable('All statistics', backtest, allRows, benchmarkRows)
   return section({ id: 'performance', short: 'Performance', ...allDataTitle(backtest), ...wideIfTested(backtest) }, [
+    ...statisticParts(mainTable, compact([{ table: fullTable }, reasonsPart(reasons, 'page')])),
+  ])
+}
+
+/** The main statistics in short for terminal and page, and `foldedParts` with all of them below a fold or with --wide. */
+export function statisticParts(mainTable: Table, foldedParts: readonly Part[]): Part[] {
+  return [
     { on: 'short', table: mainTable },
     { on: 'page', table: mainTable },
-    {
-      on: 'wide',
-      fold: {
-        title: 'Every statistic, and how it is computed',
-        parts: compact([{ table: fullTable }, reasonsPart(reasons, 'page')]),
-      },
-    },
-  ])
+    { on: 'wide', fold: { title: 'Every statistic, and how it is computed', parts: foldedParts } },
+  ]
 }
 
 /** The statistics that random draws have, too, each with its key in `draws`. */
@@ -212,7 +214,11 @@ export function outOfSampleSection(
     testPartsText(validation.kind, tests.length),
     tests.length > 0 && `${tests[0]!.from} to ${tests.at(-1)!.to}`,
   ])
-  const table = comparisonTable(caption, [{ title: 'Tests', kind: 'return' }, HOLDING_HEADING], rows)
+  const headings: readonly Heading[] = [
+    { title: 'Tests', kind: 'return' },
+    { title: 'Holding', kind: 'return', hidePriority: 0, hint: 'Buy and hold over the same days' },
+  ]
+  const table = comparisonTable(caption, headings, rows)
   return section({ id: 'out-of-sample', title: 'Out of sample', phrases }, [
     { table },
     { on: 'terminal', trend: equityTrends(validation.test, { first: 1 }) },
@@ -229,21 +235,11 @@ export function equityTrends(
   const values = equity.map(point => point.equity)
   const last = values.at(-1)
   if (last === undefined) return []
+  const drawdownText = `worst ${returnText(statistics.max_drawdown)}`
   return [
     { name: 'equity', values, text: `first ${money(first)}, last ${money(last)}` },
-    {
-      name: 'drawdown',
-      values: equity.map(({ drawdown }) => drawdown),
-      text: `worst ${returnText(statistics.max_drawdown)}`,
-    },
+    { name: 'drawdown', values: equity.map(point => point.drawdown), text: drawdownText },
   ]
-}
-
-const HOLDING_HEADING: Heading = {
-  title: 'Holding',
-  kind: 'return',
-  hidePriority: 0,
-  hint: 'Buy and hold over the same days',
 }
 
 /** `all 5 tests, one after the other`: which parts of the data the results out of sample are about. */
@@ -296,21 +292,16 @@ export function validationSection({ validation }: Pick<Backtest, 'validation'>):
   const chosenColumn: Column<Fold> = { title: 'Chosen', kind: 'text', value: ({ chosen }) => chosen ?? '' }
   const rows: readonly Fold[] = compact([
     ...folds.map(fold => ({ ...fold, name: `${fold.name} ${fold.role}` })),
-    test && {
-      ...test,
-      name: 'all tests',
-      from: '',
-      to: '',
-      trades: test.trade_statistics.n,
-      chosen: null,
-      agreement: null,
-    },
+    test && { ...test, ...EVERY_TEST, trades: test.trade_statistics.n },
   ])
   const columns = candidates.length > 0 ? [...FOLD_COLUMNS, chosenColumn] : FOLD_COLUMNS
   const phrases = [`${count(purged, 'trade')} left out between the parts`]
   const table = tablePart('Parts of the data', columns, rows, { allColumnsIn: 'json' })
   return section({ id: 'validation', title: VALIDATION_TITLES[kind], phrases }, [table])
 }
+
+/** The row of all tests together, apart from its figures. */
+const EVERY_TEST = { name: 'all tests', from: '', to: '', chosen: null, agreement: null }
 
 const FOLD_COLUMNS: readonly Column<Fold>[] = [
   { title: 'Part', kind: 'text', value: ({ name }) => name },
@@ -327,19 +318,12 @@ type Yearly = Pick<Benchmark, 'name' | 'years'>
 
 /** The years of several results: a chart of their returns, and a folded table that also has their drawdowns. */
 export function yearsSection(results: readonly Yearly[], tones?: Parameters<typeof yearsChart>[1]): Section {
+  const note =
+    'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.'
+  const title = 'The numbers, and the worst drawdown of each year'
   return section({ id: 'years', title: 'Year by year', short: 'Years', on: 'wide' }, [
     { on: 'page', chart: yearsChart(results, tones) },
-    {
-      fold: {
-        title: 'The numbers, and the worst drawdown of each year',
-        parts: [
-          { table: yearsTable(results) },
-          pageNote(
-            'Each calendar year from the close before it to its last; the first and the last may be parts of a year. The worst drawdown is from the highest close of the same year, that close before it included: a fall that began a year earlier counts from there.',
-          ),
-        ],
-      },
-    },
+    { fold: { title, parts: [{ table: yearsTable(results) }, pageNote(note)] } },
   ])
 }
 

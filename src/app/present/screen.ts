@@ -3,7 +3,19 @@ import type { ExportedEvent } from '../../core/model/event.js'
 import { windowNames } from '../../core/model/terms.js'
 import { count, figureText, numberText } from '../../core/numbers.js'
 import type { Changes, Screen, ScreenMatch } from '../../research/screen/screen.js'
-import { type Column, column, compact, type Described, type Paragraph, type Part, tablePart } from './description.js'
+import type { TallyWindow } from '../../research/tally/tally.js'
+import {
+  type Column,
+  column,
+  compact,
+  type Described,
+  type Kind,
+  type Paragraph,
+  type Part,
+  type Tone,
+  tablePart,
+  type Value,
+} from './description.js'
 import { describeTally, topTone } from './tally.js'
 import { omittedNotes } from './words.js'
 
@@ -18,7 +30,7 @@ interface ScreenDisplay {
 }
 
 /** Describes the tickers for which a condition is true or became true. Records have a row for each match. */
-export function describeScreen(screen: Screen, { columns: names, sort, closes }: ScreenDisplay = {}): Described {
+export function describeScreen(screen: Screen, { columns: names, sort, closes }: ScreenDisplay): Described {
   const { when, as_of, tally } = screen
   const allColumns = columnsOf(screen.subjects, tally !== undefined)
   const columns = names?.map(name => columnNamed('columns', name, allColumns)) ?? allColumns
@@ -117,40 +129,33 @@ function columnsOf(subjects: readonly string[], isTallied: boolean): readonly Ke
   ]
 }
 
+/** A column with a figure of the middle window of each match's tally. */
+function tallyColumn(key: string, title: string, kind: Kind, figureOf: (middle: TallyWindow) => Value): KeyedColumn {
+  const value = (match: ScreenMatch): Value => {
+    const middle = middleWindow(match)
+    return middle === undefined ? null : figureOf(middle)
+  }
+  return { key, title, kind, value }
+}
+
 /** Columns of returns over the middle window, after the bars on which the condition became true for the ticker. */
 const TALLY_COLUMNS: readonly KeyedColumn[] = [
   { key: 'onsets', title: 'Onsets', kind: 'count', value: ({ tally }) => tally?.events ?? null },
-  { key: 'window', title: 'Window', kind: 'window', hidePriority: 4, value: row => middleWindow(row)?.window ?? null },
-  {
-    key: 'hit_rate',
-    title: 'Rose',
-    kind: 'share',
-    hidePriority: 3,
-    value: match => middleWindow(match)?.returns.hit_rate ?? null,
-  },
-  {
-    key: 'top_share',
-    title: 'Top 40%',
-    kind: 'share',
-    value: match => middleWindow(match)?.top_share ?? null,
-    tone: match => {
-      const middle = middleWindow(match)
-      return middle && topTone(middle)
-    },
-  },
-  { key: 'base_top_share', title: 'Any', kind: 'share', value: match => middleWindow(match)?.base.top_share ?? null },
-  {
-    key: 'mean',
-    title: 'Mean',
-    kind: 'return',
-    hidePriority: 2,
-    value: row => middleWindow(row)?.returns.mean ?? null,
-  },
+  { ...tallyColumn('window', 'Window', 'window', ({ window }) => window), hidePriority: 4 },
+  { ...tallyColumn('hit_rate', 'Rose', 'share', ({ returns }) => returns.hit_rate), hidePriority: 3 },
+  { ...tallyColumn('top_share', 'Top 40%', 'share', ({ top_share }) => top_share), tone: middleTone },
+  tallyColumn('base_top_share', 'Any', 'share', ({ base }) => base.top_share),
+  { ...tallyColumn('mean', 'Mean', 'return', ({ returns }) => returns.mean), hidePriority: 2 },
 ]
 
 /** The middle window of a ticker's tally; undefined without one. */
 function middleWindow({ tally }: ScreenMatch) {
   return tally?.windows[Math.floor(tally.windows.length / 2)]
+}
+
+function middleTone(match: ScreenMatch): Tone | undefined {
+  const middle = middleWindow(match)
+  return middle && topTone(middle)
 }
 
 /** The column with a key. Throws InvalidParameter with the nearest one. @param param the option that names it */
@@ -235,17 +240,11 @@ const CHANGE_COLUMNS = [
 
 /** The columns of changes; that of timeframes only for changes of both. A narrow terminal hides the stability first. */
 function changeColumns(hasBothTimeframes: boolean): Column<ExportedEvent>[] {
-  const barsColumn: Column<ExportedEvent> = {
-    title: 'Bars',
-    kind: 'text',
-    hidePriority: 1,
-    value: ({ timeframe }) => timeframe,
-  }
-  if (!hasBothTimeframes) barsColumn.on = 'pipe'
+  const pipeOnly = hasBothTimeframes ? {} : ({ on: 'pipe' } as const)
   return [
     column('date', 'date'),
     column('ticker'),
-    barsColumn,
+    column('timeframe', 'text', { title: 'Bars', hidePriority: 1, ...pipeOnly }),
     column('field'),
     { title: 'From', kind: 'text', hidePriority: 2, value: ({ prev_band }) => prev_band },
     column('band'),

@@ -49,18 +49,14 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
     MEAN_COLUMN,
     ...MEDIAN_AND_HIT_COLUMNS,
   ]
+  const table = tablePart('Returns after the other bands of the field', columns, rows, GROUPED_BY_WINDOW)
   return section({ id: 'bands', title: `All bands of ${field}`, short: 'All bands', on: 'wide' }, [
     pageNote(
       'If the returns after every band are alike, the band of the question says little. Bar: mean. Tick: median. Dashed: mean after any bar. Only the band of the question is tested here and has an interval; bands sweep tests every band. A band of fewer than 10 events is not drawn.',
     ),
     { on: 'page', forests: windows.map(window => bandEstimates(study, window, vocabulary)) },
     { on: 'page', chart: bandPathsChart(study, vocabulary) },
-    {
-      fold: {
-        title: 'The numbers of the other bands',
-        parts: [tablePart('Returns after the other bands of the field', columns, rows, GROUPED_BY_WINDOW)],
-      },
-    },
+    { fold: { title: 'The numbers of the other bands', parts: [table] } },
   ])
 }
 
@@ -157,10 +153,8 @@ function bandEstimates(
 function bandPathsChart(study: EventStudy, vocabulary: readonly string[] | undefined): Chart {
   const { questionLabel, allBands, labels } = labelsOfBands(study, vocabulary)
   const firstBand = study.bands?.[0]
-  const eventIndex = Math.max(
-    0,
-    study.path.findIndex(({ bar }) => bar >= 0),
-  )
+  const firstIndex = study.path.findIndex(({ bar }) => bar >= 0)
+  const eventIndex = Math.max(0, firstIndex)
   const path = study.path.slice(eventIndex)
   const toneOf = (band: string): BandTone => bandTone(allBands.indexOf(band), allBands.length)
   const lines = labels.flatMap(label => {

@@ -2,7 +2,16 @@ import { PERFORMANCES } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { keyInWords, numberText } from '../../core/numbers.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
-import { type Column, compact, pageNote, reasonsPart, type Section, section, tablePart } from './description.js'
+import {
+  type Column,
+  compact,
+  pageNote,
+  reasonsPart,
+  type Section,
+  type Stacks,
+  section,
+  tablePart,
+} from './description.js'
 import { bandsSection, GROUPED_BY_WINDOW, sectorsSection, windowColumn } from './study-bands.js'
 import { SIGNS } from './words.js'
 
@@ -132,14 +141,12 @@ function performanceBandsSection(windows: readonly StudyWindow[], timeframe: Tim
       value: ({ aftermath }) => aftermath.p,
     },
   ]
+  const stacks: Stacks = { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows }
   const caption = 'Counts after the events, with the share over that of any bar (lift)'
   const title = 'Performance bands, compared with any bar (lift)'
   return section({ id: 'aftermath', title, short: 'Performance bands', on: 'wide' }, [
     pageNote("Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."),
-    {
-      on: 'page',
-      stacks: { id: 'stacked', title: 'Share of each performance band', names: 'short', rows: stackRows },
-    },
+    { on: 'page', stacks },
     { fold: { title: 'The counts', parts: [tablePart(caption, columns, ranked, { allColumnsIn: 'json' })] } },
   ])
 }

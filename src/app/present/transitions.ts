@@ -50,8 +50,7 @@ export function describeTransitions(transitions: Transitions): Described {
 }
 
 function tableParagraph(table: Table, on?: 'wide'): Paragraph {
-  const paragraph = { heading: [table.caption], parts: [{ table }] }
-  return on === undefined ? paragraph : { ...paragraph, on }
+  return { heading: [table.caption], on, parts: [{ table }] }
 }
 
 function bandColumn(bands: readonly string[]): Column<{ band: string }> {
