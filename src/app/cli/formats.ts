@@ -80,11 +80,7 @@ const JSON_FRAMES = {
 export const betweenRows = (output: 'ndjson' | 'json'): string => JSON_FRAMES[output].between
 
 /** Writes rows that come as blocks of text. A block has several rows with the text of `betweenRows` between them. */
-export async function writeBlocks(
-  output: 'ndjson' | 'json',
-  blocks: AsyncIterable<{ text: Uint8Array }>,
-  sink: Sink,
-): Promise<void> {
+export async function writeBlocks(output: 'ndjson' | 'json', blocks: AsyncIterable<{ text: Uint8Array }>, sink: Sink) {
   const { before, between, after } = JSON_FRAMES[output]
   let hasRows = false
   for await (const { text } of blocks) {
@@ -178,11 +174,7 @@ async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Col
 }
 
 /** Writes row groups as a Parquet file. Nothing is written before the first comes, so a refused export is empty. */
-export async function writeGroups(
-  groups: AsyncIterable<EncodedGroup>,
-  columns: readonly ParquetColumn[],
-  sink: Sink,
-): Promise<void> {
+export async function writeGroups(groups: AsyncIterable<EncodedGroup>, columns: readonly ParquetColumn[], sink: Sink) {
   const { ParquetFile } = await import('../../data/local/parquet.js')
   const file = new ParquetFile(columns)
   for await (const group of groups) await sink.write(file.add(group))

@@ -18,24 +18,14 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
 }
 
 /** Says on stderr why a question about one ticker or several has no event to show. */
-export async function noticeNoEventOfPool(
-  context: Context,
-  source: Source,
-  query: PoolQuery,
-  answer: PoolAnswer,
-): Promise<void> {
+export async function noticeNoEventOfPool(context: Context, source: Source, query: PoolQuery, answer: PoolAnswer) {
   const [ticker = '', ...others] = answer.tickers
   if (others.length > 0) await noticeNoEventOfSeveral(context, source, query, answer)
   else await noticeNoEvent(context, source, { ...query, ticker })
 }
 
 /** Says on stderr why a question about several tickers has no event to show. */
-export async function noticeNoEventOfSeveral(
-  context: Context,
-  source: Source,
-  query: PoolQuery,
-  answer: PoolAnswer,
-): Promise<void> {
+export async function noticeNoEventOfSeveral(context: Context, source: Source, query: PoolQuery, answer: PoolAnswer) {
   if (context.config.quiet) return
   // A field that is made from facts, such as earnings reports, has no event without them.
   const reason = await noFactsReason(source, answer.tickers, query.field)

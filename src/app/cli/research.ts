@@ -146,12 +146,7 @@ export async function showResult(context: Context, args: Args, result: Descripti
 }
 
 /** Writes the report of a result as one page. @param market null opens it, but only if the page has prices */
-export async function writeReport(
-  context: Context,
-  file: string,
-  market: PricedSource | null,
-  result: PagedResult,
-): Promise<void> {
+export async function writeReport(context: Context, file: string, market: PricedSource | null, result: PagedResult) {
   const [{ reportOf }, { writeFileWhole }] = await Promise.all([import('../report/report.js'), import('./formats.js')])
   const origin = await reportOrigin(context, result)
   const page = await reportOf(async () => market ?? studyMarket(context), result, origin)

@@ -1,4 +1,5 @@
 import { remedy, wrong } from '../../../core/errors.js'
+import { dayAt, formatDay } from '../../../core/model/day.js'
 import { TIER_NAMES } from '../../../core/model/terms.js'
 import { count, numberText } from '../../../core/numbers.js'
 import { ACCOUNTS_AT, FILE, integerOf } from '../../../core/params/kinds.js'
@@ -22,7 +23,6 @@ import { quotedLine, withTypedFile } from '../command-line.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 
-/** An account as an argument, of the commands about accounts and keys. */
 const ACCOUNT_ARGUMENT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
 export const ACCOUNTS = {
@@ -32,7 +32,6 @@ export const ACCOUNTS = {
   ),
 }
 
-/** The option for commands that need a file of accounts. */
 export const ACCOUNTS_FILE = {
   accounts: optional(FILE, 'the accounts of the server (default next to the database; BANDS_ACCOUNTS)'),
 }
@@ -42,10 +41,7 @@ export function hasAccountsElsewhere({ world }: Context, args: Args): boolean {
   return args.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
 }
 
-type Commands = Readonly<Record<string, Command>>
-
-/** The commands about accounts, each with the option --accounts added. */
-export function withAccountsOption(commands: Commands): Commands {
+export function withAccountsOption(commands: Readonly<Record<string, Command>>): Record<string, Command> {
   const entries = Object.entries(commands).map(([name, command]) => {
     const options = [...(command.options ?? []), ...optionsOf(ACCOUNTS)]
     return [name, { ...command, options }] as const
@@ -72,9 +68,8 @@ export async function accountsFor(
 ): Promise<Accounts> {
   refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
-  return context.closeAtEnd(
-    await openAccounts({ ...context.choice, ...args.read(ACCOUNTS), make, ...(first && { first }) }),
-  )
+  const choice = { ...context.choice, ...args.read(ACCOUNTS), make, ...(first && { first }) }
+  return context.closeAtEnd(await openAccounts(choice))
 }
 
 const create: Command = {
@@ -87,13 +82,9 @@ const create: Command = {
   async run(context, args) {
     const name = parseName('name', args.argument(0)!)
     const tier = args.text('tier')
+    const example = remedy('accounts create', [], { tier: TIER_NAMES[0]! }, true)
     if (tier === undefined)
-      throw wrong(
-        'tier',
-        `--tier is missing: ${TIER_NAMES.join(', ')}.`,
-        { allowed: TIER_NAMES },
-        { remedy: remedy('accounts create', [], { tier: TIER_NAMES[0]! }, true) },
-      )
+      throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES }, { remedy: example })
     const chosen = tierValue('tier', tier)
     const accounts = await accountsFor(context, args, { make: true })
     const account = await accounts.create(name, chosen, context.world.now().toISOString())
@@ -216,9 +207,8 @@ const layout: Command = {
     }
     // Accounts in a file are never cut into partitions.
     const isInFile = !isMade && accountsUrl(choice) === null
-    const { accounts, partitions } = isInFile
-      ? { accounts: (await accountsFor(context, args)).location, partitions: 1 }
-      : await accountsLayoutOf(choice, newPartitions)
+    const inFile = async () => ({ accounts: (await accountsFor(context, args)).location, partitions: 1 })
+    const { accounts, partitions } = await (isInFile ? inFile() : accountsLayoutOf(choice, newPartitions))
     const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
     const notes = [`${accounts}: ${tables}${isMade ? ', made now and empty' : ''}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
@@ -259,15 +249,19 @@ const grant: Command = {
 /** Shows the numbers of copied rows. The exit code is 5 if the ledger of the copy does not agree with its counters. */
 async function showCopy(context: Context, { from, to, rows, proof }: AccountsCopy): Promise<void> {
   const { accounts, keys, ledger, days } = rows
-  const { requests, credits, discrepancies } = proof
-  const row = { from, to, accounts, keys, ledger, days, requests, credits, discrepancies: discrepancies.length }
-  const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
+  const { requests, credits } = proof
+  const discrepancies = proof.discrepancies.length
+  const row = { from, to, accounts, keys, ledger, days, requests, credits, discrepancies }
   const notes = [
     `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
-    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${verdict}`,
+    `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${verdictText(discrepancies)}`,
   ]
   await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
-  if (discrepancies.length > 0) context.exitCode = 5
+  if (discrepancies > 0) context.exitCode = 5
+}
+
+function verdictText(discrepancies: number): string {
+  return discrepancies === 0 ? 'the counters say the same' : count(discrepancies, 'discrepancy')
 }
 
 export const commands = withAccountsOption({
@@ -308,15 +302,13 @@ async function showUsage(context: Context, args: Args): Promise<void> {
   )
   const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
   const total = sumUsage(rows)
-  const first = dateOf(from)
-  const last = dateOf(now)
+  const first = formatDay(dayAt(from))
+  const last = formatDay(dayAt(now))
   const document = { schema: 'bands.usage/1', from: first, to: last, ...total, accounts }
   const tableColumns = [column('account'), column('date'), column('credits', 'count'), column('requests', 'count')]
   const notes = [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`]
   await context.show(describeList(document, rows, tableColumns, { notes }))
 }
-
-const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
 function sumUsage(days: readonly DayUsage[]): { credits: number; requests: number } {
   return {
@@ -333,12 +325,12 @@ async function reconcile(context: Context, args: Args): Promise<void> {
   const result = await accounts.reconcile(account?.id)
   const { rows, requests, credits, discrepancies } = result
   const countedText = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
-  const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
   const tableColumns = [
     ...[column('account'), column('period'), column('start')],
     ...[column('of'), column('counter', 'count'), column('ledger', 'count')],
   ]
+  const notes = [`${countedText}: ${verdictText(discrepancies.length)}`]
   const document = { schema: 'bands.reconciliation/1', account: account?.name ?? null, ...result }
-  await context.show(describeList(document, discrepancies, tableColumns, { notes: [`${countedText}: ${verdict}`] }))
+  await context.show(describeList(document, discrepancies, tableColumns, { notes }))
   if (discrepancies.length > 0) context.exitCode = 5
 }

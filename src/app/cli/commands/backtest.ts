@@ -35,14 +35,10 @@ const EXPLAIN = {
 const TABLES = ['trades', 'equity', 'years'] as const
 const GRID_TABLES = ['cells'] as const
 
+const WHAT = 'a strategy file (.yaml, .json); or tickers (A B, A,B, @FILE, or - for standard input), then a band field'
+
 const backtestCommand: Command = {
-  arguments: [
-    [
-      '[WHAT...]',
-      'a strategy file (.yaml, .json); or tickers (A B, A,B, @FILE, or - for standard input), then a band field',
-      ['TICKER', 'FIELD', 'FILE'],
-    ],
-  ],
+  arguments: [['[WHAT...]', WHAT, ['TICKER', 'FIELD', 'FILE']]],
   options: [
     ...underHeading('Which events are signals', signalOptions(BACKTEST)),
     ...underHeading('Tickers, if they are not named before the field', POOL_OPTIONS),
@@ -83,11 +79,10 @@ const backtestCommand: Command = {
       const query = parseGrid({ ...params, vary, ...args.params(['statistic']) }, parsing)
       return showGrid(context, args, market, query, files)
     }
-    if (args.value('statistic') !== undefined)
-      throw wrong(
-        'statistic',
-        sentence`${parameter('statistic')} is for a grid; name the values to try with ${parameter('vary', 'hold=5,10,20')}.`,
-      )
+    if (args.value('statistic') !== undefined) {
+      const vary = parameter('vary', 'hold=5,10,20')
+      throw wrong('statistic', sentence`${parameter('statistic')} is for a grid; name the values to try with ${vary}.`)
+    }
     const { strategy, run } = parseBacktest(params, parsing)
     if (args.flag('print-config')) return printStrategyFile(context, strategy, run, { ofAllTickers: args.flag('all') })
     const result = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
@@ -96,7 +91,6 @@ const backtestCommand: Command = {
   },
 }
 
-/** Writes the requested tables of a backtest, and its report. */
 async function writeBacktestFiles(
   context: Context,
   files: Partial<Record<(typeof TABLES)[number] | 'report', string>>,
@@ -121,7 +115,6 @@ function refuseStrategyOptions(args: Args): void {
   }
 }
 
-/** Runs and shows every combination of a grid. */
 async function showGrid(
   context: Context,
   args: Args,
@@ -206,9 +199,8 @@ async function printStrategyFile(
   }
   if (note !== null) await context.remark(note)
   if (format === 'json') return context.out.write(`${JSON.stringify(strategyDocument(strategy, options), null, 2)}\n`)
-  throw wrong('output', `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
-    value: format,
-  })
+  const message = `output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`
+  throw wrong('output', message, { value: format })
 }
 
 const compareCommand: Command = {

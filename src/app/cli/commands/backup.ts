@@ -55,11 +55,9 @@ const backup: Command = {
   },
 }
 
-const REPLACE = ['--replace', 'replace the existing files'] as const
-
 const restore: Command = {
   arguments: [['<FOLDER>', 'a folder that bands backup has made']],
-  options: [REPLACE, ...optionsOf(ACCOUNTS_FILE)],
+  options: [['--replace', 'replace the existing files'], ...optionsOf(ACCOUNTS_FILE)],
   examples: [
     'bands restore before-the-update',
     'bands restore before-the-update --replace',

@@ -7,7 +7,7 @@ import { TIMEFRAME_ROW } from '../../../core/params/questions.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { type CheckLookahead, checkLookahead, type Skipped } from '../../../data/local/check.js'
 import type { Local } from '../../../data/local/local.js'
-import { type Column, column, type Described, type Paragraph, tableOf } from '../../present/description.js'
+import { type Column, column, type Described, type Paragraph, tablePart } from '../../present/description.js'
 import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -32,11 +32,6 @@ async function lookaheadTickers(context: Context, args: Args): Promise<{ local: 
   return { local, tickers: await tickersOfLine(context, args, words, () => local.withBars()) }
 }
 
-/** The fields that are computed from bars and facts. A field with rules only combines these, so it needs no check. */
-function checkableFields({ fields }: Context): string[] {
-  return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
-}
-
 const lookahead: Command = {
   arguments: [TICKERS],
   options: [...POOL_OPTIONS, ...optionsOf(LOOKAHEAD)],
@@ -46,7 +41,9 @@ const lookahead: Command = {
     'Bars and facts are cut off at random days and everything is derived anew. Bands, events and later returns must be the same as from all data. Exits with 5 if one is not.',
   ],
   async run(context, args) {
-    const { field: fields = checkableFields(context), ...options } = args.read(LOOKAHEAD, context.fields)
+    // A field with rules only combines others, so it needs no check.
+    const computedFields = context.fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
+    const { field: fields = computedFields, ...options } = args.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await lookaheadTickers(context, args)
     const result = await checkLookahead(local, { ...options, tickers, fields }, { step: context.step })
     await context.show(describeLookahead(result))
@@ -72,16 +69,13 @@ function describeLookahead(result: CheckLookahead): Described {
       heading: [`${tickersText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
       parts: [
         { notes: untested.length === 0 ? [verdict] : [verdict, `${untestedReason}: ${untestedNames}.`] },
-        { table: tableOf('Fields', FIELD_COLUMNS, tested) },
+        tablePart('Fields', FIELD_COLUMNS, tested),
         { notes: [laterReturns, ...skippedNotes(skipped)] },
       ],
     },
   ]
-  if (differences.length > 0)
-    paragraphs.push({
-      heading: ['First differences'],
-      parts: [{ table: tableOf('Differences', DIFFERENCE_COLUMNS, differences) }],
-    })
+  const differencesPart = tablePart('Differences', DIFFERENCE_COLUMNS, differences)
+  if (differences.length > 0) paragraphs.push({ heading: ['First differences'], parts: [differencesPart] })
   return {
     document: result,
     columns: ['timeframe', 'field', 'series', 'bars', 'events', 'differences'],
@@ -91,12 +85,8 @@ function describeLookahead(result: CheckLookahead): Described {
 }
 
 const FIELD_COLUMNS: readonly Column<CheckLookahead['fields'][number]>[] = [
-  ...[
-    column('field'),
-    column('series', 'count', { hidePriority: 1 }),
-    column('bars', 'count'),
-    column('events', 'count'),
-  ],
+  ...[column('field'), column('series', 'count', { hidePriority: 1 })],
+  ...[column('bars', 'count'), column('events', 'count')],
   { ...column('differences', 'count'), tone: ({ differences }) => (differences === 0 ? undefined : 'bad') },
 ]
 

@@ -183,11 +183,9 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   const { profiles } = await readConfigFile(env)
   const folderOrigin = configFolder(env).origin
   const profile = chosen?.profile ?? null
-  const settingRow = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => ({
-    setting,
-    value,
-    origin,
-  })
+  const settingRow = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => {
+    return { setting, value, origin }
+  }
   const profileOrigin = profile === null ? 'default' : (config.from.profile ?? chosen!.from)
   let tierRow = settingRow('tier', config.tier)
   // At a server the key decides the tier; the profile has the tier of the last login.
@@ -210,25 +208,16 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
     })),
     { setting: 'config_file', value: configPath(env), origin: folderOrigin },
     { setting: 'credentials_file', value: credentialsPath(env), origin: folderOrigin },
-    ...[...profiles.values()].map(({ name, url, position }) => ({
-      setting: `profiles.${name}`,
-      value: url,
-      origin: position,
-    })),
+    ...[...profiles.values()].map(({ name, url, position }) => {
+      return { setting: `profiles.${name}`, value: url, origin: position }
+    }),
   ]
 }
 
-/** Settings of a run: `Config` has their values. */
 const CONFIG_SETTINGS = [
-  'timeout',
-  'retries',
-  'allow_plain_http',
-  'threads',
-  'color',
-  'progress',
-  'quiet',
-  'debug',
-] as const
+  ...(['timeout', 'retries', 'allow_plain_http', 'threads'] as const),
+  ...(['color', 'progress', 'quiet', 'debug'] as const),
+]
 
 /** Defaults for options of questions, which only config.json sets: the keys that are no global option. */
 const QUESTION_SETTINGS = (Object.keys(CONFIG_KEYS) as ConfigKey[]).filter(name => !(name in SETTINGS))
@@ -307,8 +296,7 @@ async function logIn(context: Context) {
   await storedKeys(env)
   const { name, url } = loginServer(config, file)
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
-  const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
-  const key = keyOfFile?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
+  const key = await readKey(context, `API key for ${base}: `, 'API key')
   const server = context.closeAtEnd(await openServer(base, key, config, env))
   await server.checkKey().catch(error => {
     throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
@@ -321,7 +309,7 @@ async function logIn(context: Context) {
 
 /** Reads the key of a vendor, and saves it only for its address. It is not tried: that would use one of its calls. */
 async function providerLogin(context: Context, name: string): Promise<void> {
-  const { config, world } = context
+  const { world } = context
   const { env } = world
   const { allProviders, providerNamed } = await import('../../providers/file.js')
   const provider = providerNamed(name, await allProviders(providersPath(env)))
@@ -329,8 +317,7 @@ async function providerLogin(context: Context, name: string): Promise<void> {
     throw wrong('provider', `${name} needs no key: bands fetch TICKER --from ${name}.`, { value: name })
   // An unusable file is reported before the user types a key.
   await storedKeys(env)
-  const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, env)
-  const key = keyOfFile?.key ?? (await readSecret(world, `${WANTS[provider.needs]} for ${name}: `, 'key'))
+  const key = await readKey(context, `${WANTS[provider.needs]} for ${name}: `, 'key')
   refuseMalformedKey(provider, key)
   const profile = providerProfile(name)
   const origin = vendorOrigin(provider)
@@ -394,14 +381,17 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
 /** In characters; no API key is as long. */
 const MAX_KEY_LENGTH = 4_096
 
-/** Reads a secret: at a terminal without echo, otherwise from standard input. Throws Stopped, InvalidParameter. */
-async function readSecret(world: World, prompt: string, what: string): Promise<string> {
+/**
+ * The key of --key-file, otherwise one that is read: at a terminal without echo, otherwise from standard input. Throws
+ * Stopped, InvalidParameter.
+ */
+async function readKey({ config, world }: Context, prompt: string, what: string): Promise<string> {
+  const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, world.env)
+  if (keyOfFile !== null) return keyOfFile.key
   const input = world.stdin()
-  const text = (input as NodeJS.ReadStream).isTTY
-    ? await readHiddenLine(world, input, prompt)
-    : await readPipedLine(input)
-  const secret = text.trim()
-  if (secret !== '') return secret
+  const isTerminal = (input as NodeJS.ReadStream).isTTY
+  const key = (await (isTerminal ? readHiddenLine(world, input, prompt) : readPipedLine(input))).trim()
+  if (key !== '') return key
   throw wrong('key', `no ${what} on standard input; type it, or pipe it: bands login < FILE.`)
 }
 

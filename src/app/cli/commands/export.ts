@@ -54,6 +54,7 @@ import type { Layout } from '../manifest.js'
 import { POOL_OPTIONS } from '../options.js'
 import { tickersOfLine } from '../tickers.js'
 
+const WHAT = 'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)'
 const EXPORTS = ['events', 'series', 'bars', 'facts'] as const
 
 const BOUNDS = { before: FILTERS.before, after: FILTERS.after }
@@ -72,13 +73,7 @@ const PARTITIONS = {
 const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 
 const exportCommand: Command = {
-  arguments: [
-    [
-      '<WHAT>',
-      'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)',
-      EXPORTS,
-    ],
-  ],
+  arguments: [['<WHAT>', WHAT, EXPORTS]],
   options: [
     ...POOL_OPTIONS,
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
@@ -147,8 +142,7 @@ async function exportFilter(context: Context, args: Args, what: string): Promise
 
 /** The tickers of --tickers and --watch. Empty without them, and with --all: the export then has every ticker. */
 async function tickersOf(context: Context, args: Args): Promise<string[]> {
-  if (args.flag('all')) return []
-  return tickersOfLine(context, args, [], async () => [])
+  return args.flag('all') ? [] : tickersOfLine(context, args, [], async () => [])
 }
 
 /** How the line divides the rows among files of a folder; null for one file or standard output. */
@@ -157,12 +151,8 @@ function folderLayout(args: Args): Layout | null {
   const { partitions = null } = args.read(PARTITIONS)
   if (word === undefined) {
     if (partitions === null) return null
-    throw wrong(
-      'partitions',
-      '--partitions needs --partition-by ticker.',
-      {},
-      { remedy: remedy('export', [], { partition_by: 'ticker' }, true) },
-    )
+    const line = remedy('export', [], { partition_by: 'ticker' }, true)
+    throw wrong('partitions', '--partitions needs --partition-by ticker.', {}, { remedy: line })
   }
   const partition_by = wordValue('partition_by', word, ['ticker', 'year'] as const)
   if (partition_by === 'year' && partitions !== null)
@@ -170,7 +160,6 @@ function folderLayout(args: Args): Layout | null {
   return { partition_by, partitions }
 }
 
-/** Brings the Parquet files of a folder up to date. */
 async function exportPartitions(
   context: Context,
   args: Args,
@@ -228,7 +217,6 @@ async function exportFactsFolder(context: Context, args: Args, out: string | und
   await context.remark(`wrote ${count(files.recordCount, 'record')} in ${count(files.fileCount, 'file')} to ${folder}`)
 }
 
-/** The files of facts that an export writes into a new folder. */
 class FactFiles {
   recordCount = 0
   fileCount = 0
@@ -325,7 +313,6 @@ async function exportServerBars(
   await writeRowsTo(context, table, { format, out, hasBothTimeframes: false })
 }
 
-/** Writes a table row by row, with progress. */
 function writeRowsTo(
   context: Context,
   { rows, columns }: ExportedTable,

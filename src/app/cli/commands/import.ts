@@ -48,7 +48,6 @@ const DECIMALS: Readonly<Record<string, string>> = { comma: ',', point: '.' }
 /** The value of --bad-rows that keeps bad rows in a file next to the database. */
 const SKIP_WORD = 'skip'
 
-/** The option that loads files with bad rows. */
 const BAD_ROWS = {
   bad_rows: optional(
     { ...FILE, example: SKIP_WORD },
@@ -167,7 +166,6 @@ function remedyOf(refusedFiles: readonly BadData[], imported: readonly Imported[
   return { remedy: remedy('import', [], params, true) }
 }
 
-/** The typed import options and the progress callback. */
 function importOptions(context: Context, args: Args): ImportOptions {
   const { date_format, time_zone, decimal, known, ...otherHints } = args.read(HINTS)
   const hints: Hints = otherHints

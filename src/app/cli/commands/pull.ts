@@ -8,7 +8,8 @@ import { integerOf, oneOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { grantedFields } from '../../../core/tiers.js'
 import { openForPlan } from '../../open/database.js'
-import { type Column, type Described, tableOf } from '../../present/description.js'
+import { type Column, type Described, tablePart } from '../../present/description.js'
+import { compareTexts } from '../../present/words.js'
 import { MAX_PAGE_EVENTS } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
 import {
@@ -96,8 +97,11 @@ const MAX_LISTED = 30
 /** The answer about a pull, with a row for each series: one field of a ticker in one timeframe. */
 function describePull(report: PullReport): Described {
   const { url: source, credits, creditsLeft, creditsMissing, stopped } = report
-  const reports = report.series.toSorted(compareSeries)
+  const reports = report.series.toSorted(
+    (a, b) => compareTexts(a.ticker, b.ticker) || compareTexts(a.timeframe, b.timeframe),
+  )
   const series = reports.map(seriesReport => seriesRow(seriesReport, source))
+  const table = tablePart('Pulled', SERIES_COLUMNS, groupSeries(reports))
   return {
     document: {
       schema: 'bands.pull/1',
@@ -113,19 +117,8 @@ function describePull(report: PullReport): Described {
       ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
     ],
     rows: series,
-    paragraphs: [
-      {
-        heading: [`pulled from ${source}`],
-        parts: [{ table: tableOf('Pulled', SERIES_COLUMNS, groupSeries(reports)) }, { notes: pullNotes(report) }],
-      },
-    ],
+    paragraphs: [{ heading: [`pulled from ${source}`], parts: [table, { notes: pullNotes(report) }] }],
   }
-}
-
-/** Compares two series for sorting: by ticker, then by timeframe. */
-function compareSeries(a: SeriesReport, b: SeriesReport): number {
-  if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
-  return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
 
 /** A series of a pull as a row for machines. @param source the address of the server */
@@ -172,12 +165,7 @@ function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null
   return `${numberText(series.length)} series of ${url}: ${parts.join(', ')}; ${priceText(price)}${further}${creditsLeftText(left)}.`
 }
 
-const DUE_WORDS = {
-  new: 'new',
-  rest: 'to be gone on with',
-  update: 'to be brought up to date',
-  done: 'done before',
-} as const
+const DUE_WORDS = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' }
 
 /** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
 function priceText({ least, most }: Price): string {
@@ -196,11 +184,9 @@ function creditsLeftText(left: CreditsLeft | null): string {
 /** The notes and refusals of series, at most MAX_LISTED, and the spent credits. */
 function pullNotes({ series, credits, creditsLeft }: PullReport): string[] {
   const withMessage = series.filter(({ note, refusal }) => note !== null || refusal !== null)
-  const lines = withMessage
-    .slice(0, MAX_LISTED)
-    .map(
-      ({ ticker, timeframe, field, refusal, note }) => `${ticker} ${timeframe} ${field}: ${refusal?.message ?? note}`,
-    )
+  const lines = withMessage.slice(0, MAX_LISTED).map(({ ticker, timeframe, field, refusal, note }) => {
+    return `${ticker} ${timeframe} ${field}: ${refusal?.message ?? note}`
+  })
   const omitted = withMessage.length - lines.length
   if (omitted > 0) lines.push(`and ${numberText(omitted)} more (--json has all)`)
   return [...lines, `${count(credits, 'credit')} spent${creditsLeftText(creditsLeft)}`]
@@ -304,10 +290,10 @@ async function planPull(context: Context, request: PullRequest): Promise<PullPla
 function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, creditsLeftOf(remote.credits))),
-    onPriced: (price, left) =>
-      context.remark(
-        `the first page of each is there; the others take ${priceText(price)} more${creditsLeftText(left)}.`,
-      ),
+    onPriced: (price, left) => {
+      const others = `the others take ${priceText(price)} more${creditsLeftText(left)}`
+      return context.remark(`the first page of each is there; ${others}.`)
+    },
     onPage: ({ ticker, field, done, of, credits }) =>
       context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${numberText(credits)} credits`),
   }
@@ -318,11 +304,8 @@ function pullFailure({ series, stopped, error, creditsMissing, credits }: PullRe
   if (stopped === 'error') return error
   const unfinished = series.filter(({ outcome }) => outcome === 'unfinished').length
   const unfinishedText = `${numberText(unfinished)} of ${numberText(series.length)} series are not at their end, for ${priceText(creditsMissing)} more; the same command goes on.`
-  if (stopped === 'credits')
-    return new BandsError(
-      'rate_limit_exceeded',
-      `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be: ${unfinishedText}`,
-    )
+  const spent = `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be`
+  if (stopped === 'credits') return new BandsError('rate_limit_exceeded', `${spent}: ${unfinishedText}`)
   if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${unfinishedText}`)
   // Of all fields, one above the tier is no failure, unless it was pulled before: its events are old now.
   const isNeverGranted = ({ refusal, pulled_at }: SeriesReport): boolean =>

@@ -15,7 +15,6 @@ import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
 
 /** The reference of fields, names and schemas, for people, programs and shells. */
 
-/** The options of `bands fields check FILE`. */
 const CHECK_OPTIONS = [TIMEFRAME, ...POOL_OPTIONS]
 
 const fields: Command = {
@@ -32,27 +31,21 @@ const fields: Command = {
     // A server lists only the built-in fields, without their rules.
     context.refuseRemote()
     const words = args.rest(0)
-    if (words[0] === 'check') return checkFields(context, args, fieldsFileOf(words.slice(1)))
+    if (words[0] === 'check') {
+      const [, file, ...others] = words
+      if (file !== undefined && others.length === 0) return checkFields(context, args, file)
+      throw wrong('file', 'bands fields check takes one file of own fields.')
+    }
     const [checkOption] = Object.keys(args.params(CHECK_OPTIONS.map(option => longName(option).slice(2))))
     if (checkOption !== undefined)
       throw wrong(checkOption, sentence`${parameter(checkOption)} is only for bands fields check FILE.`)
     const namedFields = words.map(name => fieldValue('field', name, context.fields))
     await context.show(words.length === 0 ? fieldListAnswer(context.fields.all) : fieldRulesAnswer(namedFields))
-    await reportBrokenFields(context)
+    // The user's own fields are left out if their file is broken.
+    await loadFields(context.config, context.world.env).catch(({ message }: Error) =>
+      context.notice(`Fields of your own are left out: ${message}`),
+    )
   },
-}
-
-function fieldsFileOf(words: readonly string[]): string {
-  const [file] = words
-  if (file !== undefined && words.length === 1) return file
-  throw wrong('file', 'bands fields check takes one file of own fields.')
-}
-
-/** Says on stderr that the user's own fields are left out, and why, if their file is broken. */
-async function reportBrokenFields(context: Context): Promise<void> {
-  await loadFields(context.config, context.world.env).catch(({ message }: Error) =>
-    context.notice(`Fields of your own are left out: ${message}`),
-  )
 }
 
 /** Reads a file of own fields, and shows how often each of their bands occurred on the tickers of the line. */
@@ -94,10 +87,8 @@ function fieldListAnswer(fields: readonly AnyField[]): Answer {
 
 function fieldRulesAnswer(fields: readonly AnyField[]): Answer {
   const rows = fields.map(fieldRow)
-  return fieldsAnswer(
-    rows,
-    rows.map(row => fieldParagraph(row, [`Rule: ${row.rule}`])),
-  )
+  const paragraphs = rows.map(row => fieldParagraph(row, [`Rule: ${row.rule}`]))
+  return fieldsAnswer(rows, paragraphs)
 }
 
 function fieldParagraph({ field, tier, needs, bands, summary }: FieldRow, notes: readonly string[]): Paragraph {
@@ -152,10 +143,9 @@ function printSchema(context: Context, schema: Schema): Promise<void> {
 
 /** The answer that lists the names of schemas; `schema` is null where the name is already that of the schema. */
 function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
-  const rows = Object.entries(schemas).map(([name, { title }]) => ({
-    name,
-    schema: typeof title === 'string' && title !== name ? title : null,
-  }))
+  const rows = Object.entries(schemas).map(([name, { title }]) => {
+    return { name, schema: typeof title === 'string' && title !== name ? title : null }
+  })
   return describeList({ schema: 'bands.schemas/1', schemas: rows }, rows, [column('name'), column('schema')])
 }
 
@@ -175,12 +165,8 @@ const completion: Command = {
     const script = SCRIPTS[shell]
     if (context.isForPeople) return context.world.out.write(script)
     const lines = script.trimEnd().split('\n')
-    await context.show({
-      document: { schema: 'bands.completion/1', shell, script },
-      columns: ['line'],
-      rows: lines.map(line => ({ line })),
-      paragraphs: [],
-    })
+    const document = { schema: 'bands.completion/1', shell, script }
+    await context.show({ document, columns: ['line'], rows: lines.map(line => ({ line })), paragraphs: [] })
   },
 }
 

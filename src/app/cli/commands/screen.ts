@@ -97,11 +97,7 @@ async function screenAtServer(context: Context, args: Args, remote: Remote): Pro
 const SPARKLINE_BARS = 60
 
 /** The last closes of the first matches, by ticker, for the sparklines of a terminal; empty for other outputs. */
-async function sparklineCloses(
-  context: Context,
-  local: Local,
-  { matches }: Screen,
-): Promise<Map<string, readonly number[]>> {
+async function sparklineCloses(context: Context, local: Local, { matches }: Screen) {
   const closes = new Map<string, readonly number[]>()
   if (!context.isForPeople || !context.out.terminal) return closes
   for (const { ticker, timeframe } of matches.slice(0, 10)) {
@@ -113,11 +109,8 @@ async function sparklineCloses(
 
 /** A hint at the next command: a tally of the condition, or its picture if the screen already had a tally. */
 function screenHint({ matches, when }: Screen, isTallied: boolean, argv: readonly string[]): string {
-  const whenWords = ['--when', when]
-  const line = isTallied
-    ? nextLine(argv, 'show', [matches[0]!.ticker], whenWords)
-    : nextLine(argv, 'tally', [], whenWords)
-  return `next: ${line}`
+  const words = ['--when', when]
+  return `next: ${isTallied ? nextLine(argv, 'show', [matches[0]!.ticker], words) : nextLine(argv, 'tally', [], words)}`
 }
 
 /** Explains an empty answer, as far as possible without another question. With --fail-empty the exit code is 3. */
@@ -225,9 +218,8 @@ async function webhookSecret(context: Context, args: Args): Promise<string> {
   const file = args.text('webhook-secret-file')
   const secret = file === undefined ? context.world.env[SECRET_VARIABLE] : (await readSmallFile(file)).trim()
   if (secret !== undefined && secret !== '') return secret
-  throw new ConfigError(
-    `a webhook is signed, and there is no secret: set ${SECRET_VARIABLE}, or give --webhook-secret-file FILE.`,
-  )
+  const message = 'a webhook is signed, and there is no secret'
+  throw new ConfigError(`${message}: set ${SECRET_VARIABLE}, or give --webhook-secret-file FILE.`)
 }
 
 export const commands = { screen: screenCommand, changes: changesCommand }

@@ -96,10 +96,9 @@ const serveCommand: Command = {
   async run(context, args) {
     context.refuseRemote()
     const { config } = context
-    if (config.from.tier === '--tier') {
-      const message = '--tier does not apply to serve: the account of each key has its tier (bands accounts set-tier).'
-      throw wrong('tier', message)
-    }
+    const tierMessage =
+      '--tier does not apply to serve: the account of each key has its tier (bands accounts set-tier).'
+    if (config.from.tier === '--tier') throw wrong('tier', tierMessage)
     const options = args.read(SERVER)
     refuseInvalidOrigin(options)
     const tls = await readCertificate(options)
@@ -117,12 +116,7 @@ const serveCommand: Command = {
 }
 
 /** Serves until a signal. Then `running.stop` answers the running requests, and after them writes the charges. */
-async function serveUntilSignal(
-  context: Context,
-  options: Options,
-  tls: ServerOptions['tls'],
-  log: LogLines,
-): Promise<void> {
+async function serveUntilSignal(context: Context, options: Options, tls: ServerOptions['tls'], log: LogLines) {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
   const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
@@ -217,10 +211,8 @@ async function showServing(
     'Ctrl-C ends it.',
   ]
   await context.show(oneRow(row, notes, [url, `docs ${row.docs}`]))
-  if (vendors.length > 0)
-    await context.notice(
-      `some bars are of ${vendors.join(', ')}: most vendors do not allow to serve them to others; their terms: bands providers ${vendors[0]}`,
-    )
+  const vendorNote = `some bars are of ${vendors.join(', ')}: most vendors do not allow to serve them to others`
+  if (vendors.length > 0) await context.notice(`${vendorNote}; their terms: bands providers ${vendors[0]}`)
   if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')
 }
 

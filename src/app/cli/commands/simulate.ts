@@ -79,11 +79,8 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   // Facts first: then every field is derived when the bars come.
   const facts = Array.from(simulatedTickers(options), ticker => ticker.facts).flat()
   const today = dayAt(context.world.now().getTime())
-  const sheets = await importer.putFacts(
-    facts,
-    { file: origin.source, format: origin.format },
-    { replace: true, today, onProgress },
-  )
+  const factsOrigin = { file: origin.source, format: origin.format }
+  const sheets = await importer.putFacts(facts, factsOrigin, { replace: true, today, onProgress })
   const barsWithSource = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options)) yield { ticker, bars, prices: 'raw', ...origin }
   }

@@ -40,9 +40,8 @@ const sql: Command = {
     // First, so that a missing package is known before files are written.
     const session = context.closeAtEnd(await SqlSession.open(context.config.threads))
     await openViews(context, args, session, namedTables(query))
-    await runInterruptibly(context, session, async () =>
-      showAnswer(context, await session.query(query, EXPORT_TABLES), limit),
-    )
+    const answerQuery = async () => showAnswer(context, await session.query(query, EXPORT_TABLES), limit)
+    await runInterruptibly(context, session, answerQuery)
   },
 }
 
@@ -53,12 +52,7 @@ function namedTables(query: string): readonly ExportTable[] {
 }
 
 /** Brings the Parquet files of the tables up to date, and makes their views. */
-async function openViews(
-  context: Context,
-  args: Args,
-  session: SqlSession,
-  tables: readonly ExportTable[],
-): Promise<void> {
+async function openViews(context: Context, args: Args, session: SqlSession, tables: readonly ExportTable[]) {
   const [{ namedFolder, folderViews }, { writePartitions }] = await Promise.all([
     import('../manifest.js'),
     import('../partitions.js'),
@@ -142,18 +136,15 @@ function cellValue(value: unknown): string | number | null {
 
 function answerOfRows(columns: readonly SqlColumn[], rows: readonly Row[]): Omit<Answer, 'paragraphs'> {
   const described: SqlColumn[] = columns.map(({ name, type }) => ({ name, type }))
-  return {
-    document: { schema: 'bands.sql/1', columns: described, rows },
-    columns: columns.map(({ name }) => name),
-    rows,
-  }
+  const names = columns.map(({ name }) => name)
+  return { document: { schema: 'bands.sql/1', columns: described, rows }, columns: names, rows }
 }
 
 /** The table of a query's rows, with column names as the query has them. */
 function rowsTable(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
-  const heads = columns.map(
-    ({ name, isNumber }): Heading => ({ title: name, verbatimTitle: true, kind: isNumber ? 'count' : 'text' }),
-  )
+  const heads = columns.map(({ name, isNumber }): Heading => {
+    return { title: name, verbatimTitle: true, kind: isNumber ? 'count' : 'text' }
+  })
   const cells = rows.map(row => columns.map(({ name }): Cell => ({ kind: 'text', content: shortText(row[name]) })))
   return { heading: [], parts: [{ table: { caption: '', columns: heads, rows: cells } }] }
 }

@@ -171,12 +171,7 @@ function presentBandsText(context: Context, { states }: Now, queriedBands: reado
 const STALE_DAYS = 10
 
 /** Says on stderr why queried fields have no band for any ticker, if their facts are missing. */
-async function noticeMissingFacts(
-  context: Context,
-  source: Source,
-  fields: readonly string[],
-  { states }: Now,
-): Promise<void> {
+async function noticeMissingFacts(context: Context, source: Source, fields: readonly string[], { states }: Now) {
   if (context.config.quiet) return
   for (const field of new Set(fields)) {
     const statesOfField = states.filter(state => state.field === field)
@@ -196,9 +191,8 @@ async function noticeOldBands(context: Context, source: Source, { states, as_of 
   const asOfDay = parseDay(as_of)!
   const list = (found: readonly KnownTicker[], dayOf: (ticker: KnownTicker) => Day): string => {
     const names = found.slice(0, 5).map(one => `${one.ticker} ${formatDay(dayOf(one))}`)
-    return (
-      names.join(', ') + (found.length > names.length ? ` and ${found.length - names.length} more (bands status)` : '')
-    )
+    const more = found.length > names.length ? ` and ${found.length - names.length} more (bands status)` : ''
+    return names.join(', ') + more
   }
   const later = known.filter(({ first }) => first > asOfDay)
   if (later.length > 0) await context.notice(`no bars by ${as_of}, which begin later: ${list(later, one => one.first)}`)

@@ -124,10 +124,8 @@ const listConditions: Command = {
       { title: 'name', kind: 'text', value: ({ name }) => `@${name}` },
       { title: 'condition', kind: 'text', wraps: true, value: ({ condition }) => condition },
     ]
-    const columns = ['name', 'condition']
-    await context.show(
-      describeList({ schema: 'bands.conditions/1', conditions }, conditions, tableColumns, { columns }),
-    )
+    const document = { schema: 'bands.conditions/1', conditions }
+    await context.show(describeList(document, conditions, tableColumns, { columns: ['name', 'condition'] }))
     if (conditions.length === 0)
       await context.remark('no condition has a name yet; bands conditions add NAME "CONDITION" gives one.')
   },
