@@ -30,7 +30,6 @@ export function remedyLine(remedy: Remedy): string {
   return quotedLine(remedyWords(remedy))
 }
 
-/** The words of a remedy after `bands`. */
 export function remedyWords({ command, words = [], params = {} }: Remedy): string[] {
   const options = Object.entries(params).flatMap(([name, value]) => optionWords(name, value))
   return [...command.split(' '), ...words, ...options]
@@ -71,7 +70,6 @@ export function textWithOptionsOf(options: readonly OptionSpec[], words: Words):
   return wordsAsText(words, mention => mentionText(mention, optionOrParam))
 }
 
-/** The long names of a command's options and of the global ones. */
 export function optionNames(options: readonly OptionSpec[]): string[] {
   return [...options, ...GLOBAL_OPTIONS].map(longName)
 }
@@ -172,17 +170,12 @@ export function nextLine(
 ): string {
   const { band: _band, when: _when, ...otherFilters } = FILTERS
   const filters = optionsOf(otherFilters).map(longName)
-  const typedPool = typedOptions(argv, POOL_OPTIONS.map(longName))
-  const subjects = tickers.length > 0 || typedPool.length > 0 ? tickers : ['--all']
-  const lasting = [
-    ...LASTING_SETTINGS.split(' '),
-    ...filters,
-    ...(tickers.length > 0 ? [] : POOL_OPTIONS.map(longName)),
-  ]
+  const poolNames = POOL_OPTIONS.map(longName)
+  const subjects = tickers.length > 0 || typedOptions(argv, poolNames).length > 0 ? tickers : ['--all']
+  const lasting = [...LASTING_SETTINGS.split(' '), ...filters, ...(tickers.length > 0 ? [] : poolNames)]
   return quotedLine([command, ...subjects, ...words, ...typedOptions(argv, lasting)])
 }
 
-/** The typed options with these names, each with its value. */
 function typedOptions(argv: readonly string[], names: readonly string[]): string[] {
   return argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)

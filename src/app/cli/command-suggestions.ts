@@ -29,7 +29,6 @@ interface CommandSlip {
 
 const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
-/** Words that people type for a command. A word that is a command itself never gets here. */
 export const COMMON_SLIPS: readonly CommandSlip[] = [
   slip('list ls symbols stocks tickers', 'status', [], 'lists the loaded data'),
   slip('watchlist watchlists lists favorites favourites', 'watch list', [], 'shows the lists of tickers'),
@@ -190,14 +189,12 @@ function isTicker(word: string): boolean {
   return parseTicker(word) !== null && !word.startsWith('-') && likelyFields(word, BUILT_IN_FIELDS).length === 0
 }
 
-/** Words after which a condition continues. */
 const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
 
 /** The line with an unquoted condition, such as `rsi_zone = oversold`, joined into one word; null if there is none. */
 export function joinConditionWords(argv: readonly string[]): string[] | null {
-  const start = argv.findIndex(
-    (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
-  )
+  const isOperator = (word = ''): boolean => OPERATORS.includes(word.toLowerCase())
+  const start = argv.findIndex((word, i) => !word.startsWith('-') && isOperator(argv[i + 1]))
   if (start < 0) return null
   for (let end = argv.length; end > start + 1; end--) {
     const text = argv.slice(start, end).join(' ')

@@ -122,10 +122,7 @@ async function lineCandidates(words: readonly string[], env: NodeJS.ProcessEnv):
   const spec = name === undefined ? undefined : optionWithFlag(line.options, name)
   if (spec !== undefined) return withPrefix(`${name}=`, await optionCandidates(line, spec, value!))
   if (word.startsWith('-')) {
-    const options = line.options.map((option): Candidate => {
-      const [, about] = option
-      return [longName(option), about]
-    })
+    const options = line.options.map((option): Candidate => [longName(option), option[1]])
     return startingWith(word, [...options, ['--help', 'examples and options']])
   }
   if (line.command !== undefined) return startingWith(word, await argumentCandidates(line, line.command, word))
@@ -153,8 +150,7 @@ async function argumentCandidates(line: TypedLine, command: Command, word: strin
   const candidates: Candidate[] = []
   for (const kind of laterKinds) {
     const isPlaceholder = kind === kind.toUpperCase()
-    if (isPlaceholder) candidates.push(...(await kindCandidates(line, kind, word)))
-    else candidates.push([kind])
+    candidates.push(...(isPlaceholder ? await kindCandidates(line, kind, word) : [[kind] as const]))
   }
   return candidates
 }
@@ -172,10 +168,8 @@ async function optionCandidates(line: TypedLine, spec: OptionSpec, word: string)
 async function varyCandidates(word: string): Promise<readonly Candidate[]> {
   if (word.includes('=')) return []
   const { VARIABLE_KEYS } = await import('../../core/params/grid.js')
-  return startingWith(
-    word,
-    VARIABLE_KEYS.map(key => [`${key.replaceAll('_', '-')}=`] as const),
-  )
+  const keys = VARIABLE_KEYS.map(key => [`${key.replaceAll('_', '-')}=`] as const)
+  return startingWith(word, keys)
 }
 
 /** The candidates for one value of an option: its valid values, otherwise those of its placeholder. */

@@ -124,10 +124,10 @@ export async function writeProfile(
  */
 export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
   const parsed: Record<string, unknown> = readParams(CONFIG_KEYS, written)
-  await changeConfig(
-    env,
-    Object.keys(written).map(name => [[name], written[name] === undefined ? undefined : parsed[name]]),
+  const edits = Object.keys(written).map(
+    (name): Edit => [[name], written[name] === undefined ? undefined : parsed[name]],
   )
+  await changeConfig(env, edits)
 }
 
 type Edit = readonly [path: string[], value: unknown]

@@ -65,16 +65,9 @@ export type Setting = keyof typeof SETTINGS
 
 /** Settings with a variable of the environment, used without the option: BANDS_AS_OF sets `as_of`. */
 const VARIABLE_SETTINGS = [
-  'db',
-  'tier',
-  'as_of',
-  'remote',
-  'profile',
-  'threads',
-  'cluster',
-  'fields_file',
-  'debug',
-] as const
+  ...(['db', 'tier', 'as_of', 'remote', 'profile'] as const),
+  ...(['threads', 'cluster', 'fields_file', 'debug'] as const),
+]
 
 /** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {
@@ -153,18 +146,10 @@ export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: st
 
 const FOLDER_VARIABLES = process.platform === 'win32' ? ['XDG_CONFIG_HOME', 'APPDATA'] : ['XDG_CONFIG_HOME']
 
-export function configPath(env: NodeJS.ProcessEnv): string {
-  return join(configFolder(env).path, 'config.json')
-}
-
-export function credentialsPath(env: NodeJS.ProcessEnv): string {
-  return join(configFolder(env).path, 'credentials.json')
-}
-
+export const configPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env).path, 'config.json')
+export const credentialsPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env).path, 'credentials.json')
 /** The file with the user's own vendors. */
-export function providersPath(env: NodeJS.ProcessEnv): string {
-  return join(configFolder(env).path, 'providers.yaml')
-}
+export const providersPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env).path, 'providers.yaml')
 
 /** Whether config.json exists, without loading the code that reads it. An unreadable file counts as present. */
 export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {

@@ -106,12 +106,9 @@ export async function withLockedFolder<T>(
   const folder = named.path
   refuseOtherFolder(named)
   mkdirSync(folder, { recursive: true })
-  const isWritable = await access(folder, constants.W_OK).then(
-    () => true,
-    () => false,
-  )
+  const whyReadOnly = await access(folder, constants.W_OK).catch((error: Error) => error)
   // `bands sql` only reads an up-to-date folder of another user.
-  if (!isWritable) return work(readTables(named))
+  if (whyReadOnly) return work(readTables(named))
   const lockOnce = () => {
     onWait?.()
     const lock = tryLock(join(folder, MANIFEST))
@@ -169,12 +166,11 @@ export function stagedPath(path: string): string {
 
 /** Replaces files, then the lists of the locked folder. */
 export function changeFolder(folder: string, change: FolderChange): void {
-  if (change.staged.length === 0 && change.removed.length === 0) {
-    writeLists(folder, change.tables)
-    return
+  if (change.staged.length + change.removed.length === 0) writeLists(folder, change.tables)
+  else {
+    writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(change))
+    replaceFiles(folder, change)
   }
-  writeIfChanged(folder, PENDING_CHANGE, JSON.stringify(change))
-  replaceFiles(folder, change)
 }
 
 function folderBusy(folder: string): WriterBusy {
@@ -251,9 +247,8 @@ function olderTables(folder: string, tables: Tables): Tables {
 /** The statements that make views, whose rows also have the names of JSON: `returns['5d']` next to return_5d. */
 function viewsText(tables: Tables): string {
   const views = Object.entries(tables).map(([table, { columns, partition_by }]) => {
-    const isByYear = partition_by === 'year'
-    const files = isByYear ? `'${table}/*/*.parquet', hive_partitioning = true` : `'${table}/*.parquet'`
-    return viewText(table, columns, files)
+    const filesByYear = `'${table}/*/*.parquet', hive_partitioning = true`
+    return viewText(table, columns, partition_by === 'year' ? filesByYear : `'${table}/*.parquet'`)
   })
   return `-- In this folder: duckdb -init ${VIEWS_FILE}\n${views.join('')}`
 }

@@ -75,11 +75,11 @@ export async function eventsQuery(context: Context, args: Args, target: Target):
   const table = (await context.hasMaxLimit()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
   const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
   const typedContext = args.text('context')
-  if (typedContext !== undefined && params.context_band === undefined)
-    throw wrong('context', `context ${quoted(typedContext)} names no band: write ${typedContext}=BAND.`, {
-      value: typedContext,
-      allowed: context.fields.named(String(params.context_field))!.bands,
-    })
+  if (typedContext !== undefined && params.context_band === undefined) {
+    const allowed = context.fields.named(String(params.context_field))!.bands
+    const message = `context ${quoted(typedContext)} names no band: write ${typedContext}=BAND.`
+    throw wrong('context', message, { value: typedContext, allowed })
+  }
   return parseEvents(params, table, context.fields)
 }
 
@@ -87,12 +87,8 @@ export async function eventsQuery(context: Context, args: Args, target: Target):
 export function refuseFieldBeforeTicker({ argv, fields }: Context, first: string, last: string | undefined): void {
   if (last === undefined || fields.named(first) === undefined || fields.named(last) !== undefined) return
   const words = argv.with(argv.indexOf(first), last).with(argv.lastIndexOf(last), first)
-  throw wrong(
-    'ticker',
-    `${first} is a field, and the field comes after the ticker.`,
-    { value: first },
-    { remedy: remedy(words[0]!, words.slice(1)) },
-  )
+  const message = `${first} is a field, and the field comes after the ticker.`
+  throw wrong('ticker', message, { value: first }, { remedy: remedy(words[0]!, words.slice(1)) })
 }
 
 /** Parses the events query of a question without a limit. */
@@ -124,11 +120,9 @@ export function targetOf(args: Args, command: string): Target {
   throw wrong('field', 'FIELD is missing.', { allowed })
 }
 
-const FILTER_NAMES = Object.keys(FILTERS)
-
 /** The typed filters. --context is split into the three parameters that the specification has for it. */
 function filtersOf(args: Args, fields: FieldSet): Written {
-  return splitContextWithOneBand(args.params(FILTER_NAMES), fields)
+  return splitContextWithOneBand(args.params(Object.keys(FILTERS)), fields)
 }
 
 /** Options that select the events of a study or a backtest; the field is an argument. */
@@ -181,12 +175,10 @@ export async function tickersAndField(
   if (words.length > 1) refuseFieldBeforeTicker(context, words[0]!, field)
   const { name } = fieldOrConditionValue('field', field, context.fields)
   const otherField = words.slice(0, -1).find(word => context.fields.named(word) !== undefined)
-  if (otherField !== undefined)
-    throw wrong(
-      'field',
-      `${otherField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
-      { value: otherField },
-    )
+  if (otherField !== undefined) {
+    const message = `${otherField} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`
+    throw wrong('field', message, { value: otherField })
+  }
   const event = isCondition(name) ? { when: onlyCondition(args, name) } : { field: name }
   if (defaults.length > 0) return { tickers: await defaultTickersWithNotice(context), ...event }
   return { tickers: await tickersOfLine(context, args, words.slice(0, -1), () => loadedTickers(name)), ...event }
@@ -194,10 +186,10 @@ export async function tickersAndField(
 
 /** Returns a condition that was typed as the field. Throws InvalidParameter if there is --when as well. */
 function onlyCondition(args: Args, condition: string): string {
-  if (args.text('when') === undefined) return condition
-  throw wrong('when', sentence`${quoted(condition)} and --when are two conditions; join them with and.`, {
-    value: args.text('when'),
-  })
+  const typed = args.text('when')
+  if (typed === undefined) return condition
+  const message = sentence`${quoted(condition)} and --when are two conditions; join them with and.`
+  throw wrong('when', message, { value: typed })
 }
 
 /** The tickers of a line that has --when instead of a field: all its words are tickers. */

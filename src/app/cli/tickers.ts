@@ -33,8 +33,7 @@ export async function tickersOfLine(
   words: readonly string[],
   loadedTickers: () => Promise<readonly string[]>,
 ): Promise<string[]> {
-  const localAsOf = null
-  const tickers = await collectTickers(context, args, words, loadedTickers, localAsOf)
+  const tickers = await collectTickers(context, args, words, loadedTickers)
   if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
   throw emptyList()
 }
@@ -58,7 +57,7 @@ async function collectTickers(
   args: Args,
   words: readonly string[],
   loadedTickers: () => Promise<readonly string[]>,
-  localAsOf: Local | null,
+  localAsOf: Local | null = null,
 ): Promise<string[]> {
   const named = await namedTickers(context, args, words, localAsOf)
   if (!args.flag('all')) return named
@@ -138,11 +137,10 @@ async function tickersOfList(
  */
 export async function marketTickers(context: Context, args: Args, localAsOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
-  if (remote !== null)
-    throw wrong(
-      'remote',
-      `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`,
-    )
+  if (remote !== null) {
+    const message = `this needs bars, and ${remote.url} gives only events; --remote local asks the database here.`
+    throw wrong('remote', message)
+  }
   const withBars = (): Promise<readonly string[]> => localAsOf.withBars()
   const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, localAsOf) : await withBars()
   if (tickers.length === 0 && !isPooled(args)) throw await noTickerLoaded(context)
