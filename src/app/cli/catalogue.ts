@@ -90,7 +90,6 @@ export const CATALOGUE: readonly Entry[] = ROWS.map(([name, summary, load]) => (
   },
 }))
 
-/** Groups of commands, with their descriptions. */
 export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'tickers that stand out',
   watch: 'your lists of tickers',

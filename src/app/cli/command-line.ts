@@ -25,7 +25,6 @@ function optionWords(param: string, value: string | true): [string, ...string[]]
   return valueWords.length === 0 ? [option] : [option, valueWords.join(' ')]
 }
 
-/** A remedy as a line that can be pasted. */
 export function remedyLine(remedy: Remedy): string {
   return quotedLine(remedyWords(remedy))
 }

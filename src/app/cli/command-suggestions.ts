@@ -222,14 +222,11 @@ const OPTION_SLIPS: readonly (readonly [words: string, options: string])[] = [
 export function suggestOption(typed: string, options: readonly string[]): string | undefined {
   const word = typed.replace(/^-+/, '').toLowerCase()
   const meantNames = OPTION_SLIPS.find(([words]) => words.split(' ').includes(word))?.[1].split(' ')
-  return meantNames?.find(name => options.includes(name)) ?? nearestOption(word, options)
-}
-
-/** The option whose letters are nearest to a word; the word may also miss the plural s of the option: `csot`. */
-function nearestOption(word: string, options: readonly string[]): string | undefined {
+  const meantOption = meantNames?.find(name => options.includes(name))
+  // The word may also miss the plural s of an option: `csot`.
   const names = options.map(name => name.slice(2))
   const nearest = suggest(word, names)[0] ?? suggest(`${word}s`, names)[0]
-  return nearest === undefined ? undefined : `--${nearest}`
+  return meantOption ?? (nearest && `--${nearest}`)
 }
 
 /** The names of the commands that have an option, in the order of the help. @param except a command to leave out */

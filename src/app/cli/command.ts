@@ -67,12 +67,6 @@ export class Args {
     return this.text(option) ?? (this.flag(option) || undefined)
   }
 
-  /** Picks some options, for a new Args. */
-  pick(options: readonly string[]): Record<string, unknown> {
-    const names = options.map(toCamelCase)
-    return Object.fromEntries(names.flatMap(name => (name in this.#options ? [[name, this.#options[name]]] : [])))
-  }
-
   /** Options as typed, by the names that parameters have. */
   params(names: readonly string[]): Record<string, unknown> {
     const entries = names.map(name => [name, this.value(name.replaceAll('_', '-'))])

@@ -179,16 +179,12 @@ async function valueCandidates(line: TypedLine, spec: OptionSpec, word: string):
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
   if (kind === 'BAND' || kind === 'BANDS') {
-    const bands = bandsOfTypedFields(line)
+    const typedNames = [line.values.get('--field') ?? '', ...line.words].flatMap(text => text.split(','))
+    const typedFields = line.fields.all.filter(({ name }) => typedNames.includes(name))
+    const bands = typedFields.flatMap(field => field.bands)
     return values.filter(band => bands.length === 0 || bands.includes(band)).map(band => [band])
   }
   return values.length > 0 ? values.map(value => [value]) : kindCandidates(line, kind, word)
-}
-
-/** The bands of the fields that are on the line. */
-function bandsOfTypedFields({ values, words, fields }: TypedLine): readonly string[] {
-  const names = [values.get('--field') ?? '', ...words].flatMap(text => text.split(','))
-  return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
 /** The candidates for a placeholder of the help, such as `TICKER`. @param word the typed part of the word */

@@ -93,7 +93,6 @@ export interface SavedSettings {
   positions: Readonly<Partial<Record<string, string>>>
 }
 
-/** Variables that choose colours for all programs. */
 const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
 
 const NO_SETTINGS: SavedSettings = { values: {}, positions: {} }

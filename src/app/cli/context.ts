@@ -34,7 +34,6 @@ export class Context {
   #cluster: Cluster | undefined
   #remote: Promise<Remote | null> | null = null
   #usedRemote: Remote | null = null
-  /** Closed at the end of the run. */
   readonly #toClose: Closable[] = []
   #progress: ReturnType<typeof progressDisplay> | null = null
   #hasShown = false
@@ -55,7 +54,6 @@ export class Context {
     this.#usedConditions = usedConditions
   }
 
-  /** The options that choose the database. */
   get choice(): DatabaseChoice {
     return { db: this.config.db, env: this.world.env, notice: sentence => void this.notice(sentence) }
   }

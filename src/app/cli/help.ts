@@ -34,7 +34,6 @@ export const PURPOSES: Readonly<Record<string, readonly string[]>> = {
   Help: ['fields', 'schema', 'config', 'doctor', 'demo', 'completion'],
 }
 
-/** The text of `bands help all`. */
 function allHelp(width: number): string {
   const words = Object.values(PURPOSES).flat()
   const wordWidth = Math.max(...words.map(word => word.length))
@@ -129,7 +128,6 @@ function helpText(help: ReturnType<typeof fullHelp>, width: number): string {
   return blocks.filter(block => block !== '').join('\n')
 }
 
-/** The help common to all commands: global options, exit codes, stability. */
 function commonHelp(width: number): string {
   const items = GLOBAL_OPTIONS.map(optionItem)
   return [

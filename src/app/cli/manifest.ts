@@ -191,7 +191,6 @@ function replaceFiles(folder: string, { tables, staged, removed }: FolderChange)
   rmSync(join(folder, PENDING_CHANGE), { force: true })
 }
 
-/** Writes the manifest and the views, unless they are unchanged. */
 function writeLists(folder: string, tables: Tables): void {
   writeIfChanged(folder, VIEWS_FILE, viewsText(tables))
   writeIfChanged(folder, MANIFEST, `${JSON.stringify({ schema: MANIFEST_SCHEMA, tables }, null, 1)}\n`)

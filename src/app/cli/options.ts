@@ -29,7 +29,6 @@ import {
   tickersWithFields,
 } from './tickers.js'
 
-/** Global options, allowed before and after the command. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   ['--output <FORMAT>', 'table, json, ndjson or csv (default table)'],
   ['--json', 'short for --output json'],

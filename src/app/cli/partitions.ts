@@ -23,7 +23,6 @@ import {
 
 /** A folder of Parquet files. A run writes only files that changed. */
 
-/** How many files a run wrote, kept as they were, and removed. */
 export interface WriteSummary {
   written: number
   kept: number
@@ -88,10 +87,11 @@ async function updateTable(
     const isForNamedTickers = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
     const stayingPaths = isForNamedTickers ? new Set(Object.keys(listedFiles)) : currentPaths
     const { changed, removed, newFiles } = compareFiles(folder, listedFiles, files.stagedFiles, stayingPaths)
+    const asOfDay = await local.asOfDay()
     const newTable: ListedTable = {
       version: version(),
       definitions: DEFINITIONS_VERSION,
-      as_of: await asOfText(local),
+      as_of: asOfDay === null ? null : formatDay(asOfDay),
       data: await local.store.snapshot(),
       ...layout,
       columns: columns.map(({ name }) => name),
@@ -160,11 +160,6 @@ function sumRows(files: readonly ListedFile[]): number {
 /** `ticker in 8 partitions` */
 function layoutText({ partition_by, partitions }: Layout): string {
   return partitions === null ? partition_by : `${partition_by} in ${partitions} partitions`
-}
-
-async function asOfText(local: Local): Promise<string | null> {
-  const day = await local.asOfDay()
-  return day === null ? null : formatDay(day)
 }
 
 /** Whether a file has the size that the list has for it. If it is neither listed nor there, that is true. */

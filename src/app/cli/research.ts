@@ -170,7 +170,6 @@ async function reportOrigin(
   }
 }
 
-/** Where the data of an answer come from, in words. */
 function sourceText({ usedRemote, opened }: Context): string {
   const isSample = opened === null || opened.sample
   const here = isSample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`

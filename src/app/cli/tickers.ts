@@ -15,7 +15,6 @@ export function defaultTickers({ config }: Context): readonly string[] {
   return config.saved.values.tickers ?? []
 }
 
-/** Returns the default tickers of config.json, and shows them in a notice. */
 export async function defaultTickersWithNotice(context: Context): Promise<string[]> {
   const tickers = defaultTickers(context)
   if (tickers.length > 0)

@@ -42,8 +42,9 @@ function relativeDay(text: string, today: Day): Day | null {
   if (text === 'today') return today
   if (text === 'yesterday') return today - 1
   const weekday = text.length < 3 ? -1 : WEEKDAYS.findIndex(name => name.startsWith(text))
-  // The last one before today.
-  if (weekday >= 0) return today - ((weekdayOf(today) - weekday + 6) % 7) - 1
+  // From 1 to 7: the same weekday as today is that of a week ago.
+  const daysSince = ((weekdayOf(today) - weekday + 6) % 7) + 1
+  if (weekday >= 0) return today - daysSince
   const month = MONTHS.findIndex(name => text.startsWith(name)) + 1
   if (month > 0 && /^[a-z]+$/.test(text)) {
     const isLastYear = month > monthOf(today)

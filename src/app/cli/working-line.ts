@@ -87,7 +87,9 @@ const wordsOf = ({ spec, value }: TypedOption): string[] => [longName(spec), ...
 
 /** The command that a line names or most likely means, and the other words in order; null if no command is near. */
 async function findCommand(argv: readonly string[]): Promise<{ entry: Entry; rest: string[] } | null> {
-  const plainIndexes = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(argv, at) ? [] : [at]))
+  const isGlobalValue = (at: number): boolean =>
+    GLOBAL_OPTIONS.some(spec => takesValue(spec) && longName(spec) === argv[at - 1])
+  const plainIndexes = argv.flatMap((word, at) => (word.startsWith('-') || isGlobalValue(at) ? [] : [at]))
   const at = plainIndexes.find(index => TOP_WORDS.includes(argv[index]!)) ?? plainIndexes[0]
   if (at === undefined) return null
   const word = argv[at]!
@@ -122,10 +124,6 @@ function findCommandOfGroup(argv: readonly string[], at: number): { entry: Entry
     entry: CATALOGUE.find(entry => entry.name === `${group} ${name}`)!,
     rest: argv.toSpliced(at, dropsNext ? 2 : 1),
   }
-}
-
-function isGlobalValue(argv: readonly string[], at: number): boolean {
-  return GLOBAL_OPTIONS.some(spec => takesValue(spec) && longName(spec) === argv[at - 1])
 }
 
 /**

@@ -92,7 +92,6 @@ export function comparisonTable(caption: string, heads: readonly Heading[], rows
 /** The data for the names and formulas of statistics. */
 type AnnualisedBy = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
 
-/** The strategy compared with each benchmark. */
 const BENCHMARK_ROWS: readonly StatisticRow<Omit<Benchmark, 'statistics' | 'equity' | 'rolling_beta' | 'years'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
   ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
@@ -263,7 +262,6 @@ export function wideIfTested({ validation }: Pick<Backtest, 'validation'>): Pick
   return (validation?.test ?? null) === null ? {} : { on: 'wide' }
 }
 
-/** The title of the section with the results of all data. */
 function allDataTitle({ validation }: Backtest): Pick<Section, 'title' | 'untitled' | 'phrases'> {
   if (validation === null) return { title: 'Performance', untitled: true }
   const [first, ...more] = validation.candidates
@@ -278,7 +276,6 @@ export const VALIDATION_TITLES: Readonly<Record<ValidationKind, string>> = {
   cpcv: 'Combinatorial purged cross-validation',
 }
 
-/** The validation in the words of its option. */
 export function validationText({ kind }: Validation): string {
   return kind === 'split' ? 'the split' : 'the walk-forward'
 }
@@ -359,7 +356,6 @@ export function yearsTrend({ years }: Pick<Backtest, 'years'>): Trend[] {
   return [{ name: 'years', values, text: `${returnRange({ low, high })} a year` }]
 }
 
-/** A row per year and name: the strategy, then its benchmarks. */
 export function yearRecords(results: readonly Yearly[]): Records {
   return {
     columns: ['name', 'year', 'return', 'max_drawdown'],
@@ -367,7 +363,6 @@ export function yearRecords(results: readonly Yearly[]): Records {
   }
 }
 
-/** The strategy and its benchmarks, by name. */
 export function yearsByName({ years, benchmarks }: Pick<Backtest, 'years' | 'benchmarks'>): Yearly[] {
   return [{ name: 'strategy', years }, ...benchmarks]
 }

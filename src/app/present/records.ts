@@ -69,7 +69,6 @@ const TRADE_COLUMNS = [
   ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
 ]
 
-/** The equity curve, a row a bar. */
 export function equityRecords({ equity }: Backtest): Records {
   return {
     columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe', 'rolling_volatility'],

@@ -31,7 +31,9 @@ interface ScreenDisplay {
 
 /** Describes the tickers for which a condition is true or became true. Records have a row for each match. */
 export function describeScreen(screen: Screen, { columns: names, sort, closes }: ScreenDisplay): Described {
-  const { when, as_of, tally } = screen
+  const { when, as_of, tally, stale, scanned } = screen
+  const staleText = `${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`
+  const staleNote = stale > 0 && { notes: [staleText] }
   const allColumns = columnsOf(screen.subjects, tally !== undefined)
   const columns = names?.map(name => columnNamed('columns', name, allColumns)) ?? allColumns
   const matches = sort === undefined ? screen.matches : sortMatches(screen.matches, sort, allColumns)
@@ -44,7 +46,7 @@ export function describeScreen(screen: Screen, { columns: names, sort, closes }:
     paragraphs: [
       {
         heading: headingOf(screen),
-        parts: compact([...matchParts(columns, matches), trendPart(matches, closes), { notes: staleNotes(screen) }]),
+        parts: compact([...matchParts(columns, matches), trendPart(matches, closes), staleNote]),
       },
       ...(tally === undefined ? [] : tallyParagraphs(tally)),
     ],
@@ -66,11 +68,6 @@ export function refuseUnknownColumns(
 function headingOf({ when: condition, within, matches, scanned, as_of }: Screen): string[] {
   const withinText = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
   return [`${withinText}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
-}
-
-function staleNotes({ stale, scanned }: Screen): string[] {
-  if (stale === 0) return []
-  return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
 }
 
 /** The tally of all queried tickers together. An onset is a bar on which the condition became true. */

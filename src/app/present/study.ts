@@ -102,7 +102,6 @@ function lastBarBeforeAsOf({ last_bar, as_of }: EventStudy): string | null {
   return last_bar === null || as_of === null || last_bar >= as_of ? null : last_bar
 }
 
-/** The main table: a row for each window. */
 function windowsSection(study: EventStudy): Section {
   const { windows } = study
   const grey = windows.map(window => window.grey)

@@ -154,7 +154,6 @@ const MOST_DRAWN = 30
 
 type GroupWindow = TallyWindow & { group: string | null }
 
-/** The windows of all groups in one list, each with the name of its group. */
 function groupWindows({ groups }: Tally): GroupWindow[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }

@@ -29,7 +29,6 @@ import { rankColumn, tradesTable } from './long-tables.js'
 import { tradeHistogram } from './strategy-charts.js'
 import { compareTexts, conditionTexts, eventTitle, fromBandsText, rangeTexts, tickersText } from './words.js'
 
-/** The rules of a strategy as a sentence. */
 export function rulesSentence(backtest: Backtest): string {
   const { side, entry, exit, lag } = backtest.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'

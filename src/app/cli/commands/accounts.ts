@@ -274,7 +274,6 @@ export const commands = withAccountsOption({
   'accounts copy': copy,
 })
 
-/** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {
   const { day, hour } = PLANS[tier].credits
   return { name, tier, created, day_limit: day, hour_limit: hour }

@@ -104,7 +104,6 @@ function lookaheadVerdict({ passed }: CheckLookahead, testedFields: number): str
 
 const MAX_NAMED_TICKERS = 5
 
-/** A sentence for each reason to skip tickers, with their names. */
 function skippedNotes(skipped: readonly Skipped[]): string[] {
   return [...Map.groupBy(skipped, ({ reason }) => reason)].map(([reason, group]) => {
     const names = group.slice(0, MAX_NAMED_TICKERS).map(({ ticker }) => ticker)

@@ -7,7 +7,7 @@ import { MOMENT } from '../../../core/params/figures.js'
 import { DAY, integerOf, oneOf } from '../../../core/params/kinds.js'
 import { optional, optionsOf, withDefault } from '../../../core/params/row.js'
 import { tickerValue } from '../../../core/params/values.js'
-import type { Lists, TrialKind } from '../../../core/source.js'
+import type { TrialKind } from '../../../core/source.js'
 import type { Importer } from '../../../data/load/import.js'
 import { corruptionMessage } from '../../../data/store/sqlite/connection.js'
 import type { Damage } from '../../../data/store/store.js'
@@ -205,8 +205,9 @@ const rename: Command = {
     const ticker = tickerValue('ticker', args.argument(0)!)
     const name = tickerValue('name', args.argument(1)!)
     const importer = await openForImport(context, { wait: args.flag('wait') })
-    // The lists are checked first: if they cannot be opened, nothing is renamed.
-    const lists = await existingLists(context)
+    // The lists are checked first: if they cannot be opened, nothing is renamed. A missing file of lists is not made.
+    const existingLists = context.closeAtEnd(await openListsForReading(context.choice))
+    const lists = existingLists === null ? null : context.closeAtEnd(await openLists(context.choice))
     if (!(await importer.rename(ticker, name))) throw await notLoadedError(importer, ticker, 'nothing is')
     const listNames = (await lists?.renameTicker(ticker, name)) ?? []
     const notes = [`${ticker} is ${name} now`]
@@ -214,12 +215,6 @@ const rename: Command = {
       notes.push(`in ${listNames.length === 1 ? 'the list' : 'the lists'} ${listNames.join(', ')}, too`)
     await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
   },
-}
-
-/** The user's watch lists for writing; null if their file does not exist, because a rename does not make it. */
-async function existingLists(context: Context): Promise<Lists | null> {
-  const existing = context.closeAtEnd(await openListsForReading(context.choice))
-  return existing === null ? null : context.closeAtEnd(await openLists(context.choice))
 }
 
 /** The error for a ticker that is not loaded, with the nearest ones. @param what begins the message: `nothing is` */

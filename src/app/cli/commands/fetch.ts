@@ -227,7 +227,6 @@ const providers: Command = {
   },
 }
 
-/** Checks a file of vendors, and shows their names. */
 async function checkProvidersFile(context: Context, file: string): Promise<void> {
   const names = (await readProviders(file)).map(({ name }) => name)
   const note = `${file} is right: ${[count(names.length, 'vendor'), ...names].join(', ')}.`

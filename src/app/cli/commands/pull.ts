@@ -307,7 +307,7 @@ function pullFailure({ series, stopped, error, creditsMissing, credits }: PullRe
   const spent = `${count(credits, 'credit')} ${credits === 1 ? 'is' : 'are'} spent, as many as may be`
   if (stopped === 'credits') return new BandsError('rate_limit_exceeded', `${spent}: ${unfinishedText}`)
   if (unfinished > 0) return new BandsError('busy', `the server changed while it was asked: ${unfinishedText}`)
-  // Of all fields, one above the tier is no failure, unless it was pulled before: its events are old now.
+  // A field above the tier is no failure if all were asked for. If it was pulled before, its events are old now.
   const isNeverGranted = ({ refusal, pulled_at }: SeriesReport): boolean =>
     refusal?.code === 'tier_restricted' && pulled_at === null
   const refused = series.filter(report => report.refusal !== null && !(isAllFields && isNeverGranted(report)))

@@ -2,7 +2,7 @@ import { builtText } from '../../../core/built.js'
 import { parameter, sentence, wrong } from '../../../core/errors.js'
 import { type AnyField, ruleInWords } from '../../../core/fields/index.js'
 import { fieldValue, timeframeValue, wordValue } from '../../../core/params/values.js'
-import { type Column, column, describeList, type Paragraph, tableOf } from '../../present/description.js'
+import { type Column, column, describeList, type Paragraph, tablePart } from '../../present/description.js'
 import { describeBandCounts } from '../../present/tally.js'
 import type { Args, Command } from '../command.js'
 import { longName } from '../command-line.js'
@@ -80,7 +80,7 @@ function fieldListAnswer(fields: readonly AnyField[]): Answer {
     ...[column('field'), column('tier'), column('needs')],
     { title: 'bands', kind: 'text', value: ({ bands }) => bands.join(' ') },
   ]
-  const table: Paragraph = { heading: [], on: 'pipe', parts: [{ table: tableOf('Fields', columns, rows) }] }
+  const table: Paragraph = { heading: [], on: 'pipe', parts: [tablePart('Fields', columns, rows)] }
   const paragraphs = rows.map((row): Paragraph => ({ ...fieldParagraph(row, []), on: 'screen' }))
   return fieldsAnswer(rows, [table, ...paragraphs])
 }

@@ -106,8 +106,8 @@ export function drawLines(lines: readonly Line[], { width, height, ascii }: Size
       if (dot === null) return
       const [x, y] = dot
       const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
-      plotSegment(fromX, fromY, x, y, (x, y) => {
-        if (!dotted || x % DOT_SPACING === 0) setDot(x, y)
+      plotSegment(fromX, fromY, x, y, (dotX, dotY) => {
+        if (!dotted || dotX % DOT_SPACING === 0) setDot(dotX, dotY)
       })
     })
   }
@@ -276,7 +276,7 @@ function bandCodes(bars: readonly TimelineBar[], bands: readonly string[]): numb
 function barsByColumn(barCount: number, width: number): number[][] {
   const columns = Array.from({ length: width }, (): number[] => [])
   for (let i = 0; i < barCount; i++) {
-    const column = barCount === 1 ? 0 : Math.floor((i * (width - 1)) / (barCount - 1) + 0.5)
+    const column = barCount === 1 ? 0 : Math.round((i * (width - 1)) / (barCount - 1))
     columns[column]!.push(i)
   }
   return columns

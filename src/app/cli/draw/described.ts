@@ -67,7 +67,6 @@ const NOTE_SEPARATOR = ' · '
 /** In characters: a line of 80 columns less `notes:`, `N more` and `(--wide)`. */
 const MAX_NOTE_NAMES_LENGTH = 54
 
-/** The name of a note, cut to one line. */
 function shortNoteName(note: string): string {
   const words = nameOfNote(note)
   return words.length <= MAX_NOTE_NAMES_LENGTH ? words : `${wrap(words, MAX_NOTE_NAMES_LENGTH - 1)[0]}…`

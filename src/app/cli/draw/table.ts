@@ -211,7 +211,6 @@ function wrapLastColumn(table: Table, screen: Screen): Table {
 /** A wrapping column needs at least this width. */
 const MIN_WRAPPING_WIDTH = 24
 
-/** The width that the other columns leave to the last one. */
 function lastColumnWidth(table: Table, { width }: Screen): number {
   const otherColumns = table.columns.slice(0, -1)
   return otherColumns.reduce((widthLeft, column, i) => widthLeft - widthOf(column, i, table) - GAP.length, width)
