@@ -19,8 +19,6 @@ if (NO_RAY !== '' && REQUIRED) throw new Error(`Ray is required${NO_RAY}`)
 export const RAY_ENV: NodeJS.ProcessEnv = {
   ...process.env,
   PATH: [dirname(found.stdout?.trim() || '.'), process.env.PATH].join(delimiter),
-  // A busy machine takes longer than Ray's 30 seconds.
-  RAY_raylet_start_wait_time_s: '300',
 }
 
 /** A cluster on loopback: a head that does no task, and raylets of one core each. */
