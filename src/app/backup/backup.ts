@@ -125,10 +125,10 @@ export async function backUp(files: Files, target: string, now = new Date()): Pr
     writeFileSync(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx', mode: 0o600 })
     syncToDisk(join(partial, MANIFEST))
     syncToDisk(partial)
-    const refuseReplaced = writtenFileCheck(target, statSync(partial))
+    const refuseIfReplaced = writtenFileCheck(target, statSync(partial))
     renameToTarget(partial, target)
     syncToDisk(dirname(target))
-    refuseReplaced()
+    refuseIfReplaced()
     return manifest
   } catch (cause) {
     if (cause instanceof BandsError) throw cause

@@ -309,7 +309,7 @@ function finishMoves(moves: readonly Move[], commit: string): void {
     else if (!lstatSync(move.from).isFile() || sha256Of(move.from) !== move.sha256)
       throw invalidNoteError(commit, `${move.from} is not what the restore wrote`)
   }
-  const refuseReplaced = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
+  const replacedFileChecks = remaining.map(({ from, to }) => writtenFileCheck(to, statSync(from)))
   for (const { from, to } of remaining) {
     // These belong to the file that is replaced.
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
@@ -318,7 +318,7 @@ function finishMoves(moves: readonly Move[], commit: string): void {
   }
   for (const { note } of moves) if (note !== commit) rmSync(note, { force: true })
   rmSync(commit, { force: true })
-  for (const refuse of refuseReplaced) refuse()
+  for (const refuseIfReplaced of replacedFileChecks) refuseIfReplaced()
 }
 
 /** Throws StorageError for a file that is neither waiting nor moved. */

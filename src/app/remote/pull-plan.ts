@@ -89,7 +89,7 @@ export async function makePullPlan(
   return isOver ? planSeries(store.pages, url, request, null) : plan
 }
 
-/** Plans the series of a request, in the order of STEP_ORDER. @param run the stopped run that continues; null: none */
+/** Plans the series of a request, by STEP_ORDER, oldest first. @param run the stopped run that continues; null: none */
 async function planSeries(
   pages: PageStore | null,
   url: string,

@@ -143,7 +143,7 @@ export class PriceChart {
     const codes = bandCodes(this.#content)
     const tones = bands.map((_, code) => colour(bandTone(code, bands.length)))
     this.#ribbon.setData(
-      bars.map(({ date: time }, t) => ({ time, value: 1, color: tones[codes[t] ?? -1] ?? 'transparent' })),
+      bars.map(({ date: time }, bar) => ({ time, value: 1, color: tones[codes[bar] ?? -1] ?? 'transparent' })),
     )
     const [gain, loss, quiet] = ['gain', 'loss', 'quiet'].map(colour)
     this.#arrows.setMarkers(

@@ -56,11 +56,8 @@ function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Ru
     const requestName = charge.idempotency?.toString('latin1')
     let run = latestRuns.get(account)
     const hasSameHourAndLimits = run?.hour === hour && run.limits.day === limits.day && run.limits.hour === limits.hour
-    if (
-      run === undefined ||
-      !hasSameHourAndLimits ||
-      (requestName !== undefined && run.requestNames.has(requestName))
-    ) {
+    const isNameTaken = requestName !== undefined && run?.requestNames.has(requestName) === true
+    if (run === undefined || !hasSameHourAndLimits || isNameTaken) {
       run = { account, hour, limits, charges: [], requestNames: new Set() }
       runs.push(run)
       latestRuns.set(account, run)
