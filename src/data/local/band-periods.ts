@@ -113,15 +113,15 @@ function rowRanges(
   const firstRowFrom = (bar: number, begin: number, end: number): number => countUpTo(barOfRow, bar - 1, begin, end)
   const rowOfEachField = (): Int32Array => new Int32Array(fieldPositions.length)
   const ranges = { from: rowOfEachField(), to: rowOfEachField(), eventsEnd: rowOfEachField() }
-  for (let f = 0; f < fieldPositions.length; f++) {
-    const position = fieldPositions[f]!
+  for (let fieldIndex = 0; fieldIndex < fieldPositions.length; fieldIndex++) {
+    const position = fieldPositions[fieldIndex]!
     if (position === -1) continue
     const begin = first[position]!
     const end = first[position + 1]!
     const eventsEnd = firstRowFrom(limits.finalBars, begin, end)
-    ranges.eventsEnd[f] = eventsEnd
-    ranges.from[f] = firstRowFrom(limits.from, begin, eventsEnd)
-    ranges.to[f] = Math.max(ranges.from[f]!, firstRowFrom(limits.to, begin, eventsEnd))
+    ranges.eventsEnd[fieldIndex] = eventsEnd
+    ranges.from[fieldIndex] = firstRowFrom(limits.from, begin, eventsEnd)
+    ranges.to[fieldIndex] = Math.max(ranges.from[fieldIndex]!, firstRowFrom(limits.to, begin, eventsEnd))
   }
   return ranges
 }
@@ -141,24 +141,25 @@ function presentBands(
 ): BandPeriods['present'] {
   const present = emptyPresent(fieldPositions.length)
   const last = days.length - 1
-  for (let f = 0; f < fieldPositions.length; f++) {
-    const position = fieldPositions[f]!
+  for (let fieldIndex = 0; fieldIndex < fieldPositions.length; fieldIndex++) {
+    const position = fieldPositions[fieldIndex]!
     if (position === -1) continue
     const initialBar = columns.initialBar[position]!
     if (initialBar < 0 || initialBar > last) continue
-    const row = eventsEnd[f]! - 1
+    const row = eventsEnd[fieldIndex]! - 1
     const isInitial = row < columns.first[position]!
     const band = isInitial ? columns.initialBand[position]! : columns.bands[row]!
     const since = isInitial ? initialBar : columns.bars[row]!
-    present.band[f] = band
-    present.initial[f] = Number(isInitial)
-    present.onLast[f] = isInGap(columns.gaps[position]!, last) ? UNDEFINED : band
+    present.band[fieldIndex] = band
+    present.initial[fieldIndex] = Number(isInitial)
+    present.onLast[fieldIndex] = isInGap(columns.gaps[position]!, last) ? UNDEFINED : band
     // The day of entry is reported only within the range.
     if (days[since]! <= rangeStart) continue
     if (!isInitial)
-      present.left[f] = row === columns.first[position] ? columns.initialBand[position]! : columns.bands[row - 1]!
-    present.since[f] = days[since]!
-    present.bars[f] = last - since
+      present.left[fieldIndex] =
+        row === columns.first[position] ? columns.initialBand[position]! : columns.bands[row - 1]!
+    present.since[fieldIndex] = days[since]!
+    present.bars[fieldIndex] = last - since
   }
   return present
 }
@@ -200,17 +201,17 @@ function transitionColumns(
   { showsStability, context }: TickerQuery,
 ): TransitionColumns {
   let rows = 0
-  for (let f = 0; f < fieldPositions.length; f++) rows += to[f]! - from[f]!
+  for (let fieldIndex = 0; fieldIndex < fieldPositions.length; fieldIndex++) rows += to[fieldIndex]! - from[fieldIndex]!
   const transitions = emptyTransitions(fieldPositions.length, rows)
   const contexts: (string | null)[] = []
   const { first, bars, bands, stability, flips, initialBand } = columns
   const { days, known } = calendar
   let nextRow = 0
-  for (let f = 0; f < fieldPositions.length; f++) {
-    const position = fieldPositions[f]!
+  for (let fieldIndex = 0; fieldIndex < fieldPositions.length; fieldIndex++) {
+    const position = fieldPositions[fieldIndex]!
     const begin = first[position]
-    const end = eventsEnd[f]!
-    for (let row = from[f]!; row < to[f]!; row++, nextRow++) {
+    const end = eventsEnd[fieldIndex]!
+    for (let row = from[fieldIndex]!; row < to[fieldIndex]!; row++, nextRow++) {
       const bar = bars[row]!
       transitions.days[nextRow] = days[bar]!
       transitions.known[nextRow] = known[bar]!
@@ -221,7 +222,7 @@ function transitionColumns(
       transitions.lasted[nextRow] = row + 1 < end ? bars[row + 1]! - bar : NOT_ENDED
       if (context !== null) contexts.push(bandEnteredBy(context, calendar, bar))
     }
-    transitions.first[f + 1] = nextRow
+    transitions.first[fieldIndex + 1] = nextRow
   }
   return context === null ? transitions : { ...transitions, contexts }
 }

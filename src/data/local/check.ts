@@ -130,14 +130,14 @@ class Comparison {
    * @param cut the data up to the day
    */
   compare(views: readonly View[], fullCodes: readonly Uint8Array[], cut: Panel, day: Day): void {
-    for (const [f, field] of this.#fields.entries()) {
-      const view = views[f]!
-      const counts = this.fields[f]!
+    for (const [fieldIndex, field] of this.#fields.entries()) {
+      const view = views[fieldIndex]!
+      const counts = this.fields[fieldIndex]!
       const codes = field.classify(cut)
       counts.series++
       counts.bars += view.bars
       counts.events += view.events
-      this.#addDifferences(counts, bandDifferences(view, fullCodes[f]!, codes), view, day, field.name)
+      this.#addDifferences(counts, bandDifferences(view, fullCodes[fieldIndex]!, codes), view, day, field.name)
       this.#addDifferences(counts, eventDifferences(view, viewOfCodes(view, codes)), view, day, field.name)
     }
     const [firstView] = views
@@ -212,13 +212,14 @@ function eventWordsByBar(view: View): Map<number, { event: string; stability: st
  */
 function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
   const full = outcomes!
-  for (const [w, name] of windowNames(timeframe).entries()) {
-    const window = TIMEFRAMES[timeframe].windows[w]!
-    const returnAt = ({ close }: Outcomes, t: number): number => returnOver(close, t, window)
-    const describe = (data: Outcomes, t: number): string =>
-      `${name}: return ${returnAt(data, t)}, rank ${data.ranks[w]![t]}`
+  for (const [windowIndex, name] of windowNames(timeframe).entries()) {
+    const window = TIMEFRAMES[timeframe].windows[windowIndex]!
+    const returnAt = ({ close }: Outcomes, bar: number): number => returnOver(close, bar, window)
+    const rankAt = ({ ranks }: Outcomes, bar: number): number => ranks[windowIndex]![bar]!
+    const describe = (data: Outcomes, bar: number): string =>
+      `${name}: return ${returnAt(data, bar)}, rank ${rankAt(data, bar)}`
     for (let bar = 0; bar + window < bars; bar++)
-      if (!Object.is(returnAt(full, bar), returnAt(cut, bar)) || full.ranks[w]![bar] !== cut.ranks[w]![bar])
+      if (!Object.is(returnAt(full, bar), returnAt(cut, bar)) || rankAt(full, bar) !== rankAt(cut, bar))
         yield { what: 'aftermath', bar, whole: describe(full, bar), cut_off: describe(cut, bar) }
   }
 }

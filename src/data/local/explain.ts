@@ -86,29 +86,29 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const view = await cache.view(ticker, timeframe, query.field, query.lag)
   const series = await cache.series(ticker, timeframe)
   const today = await cache.today()
-  const t = barOnDate(query, series, today)
-  refuseOutOfRange(series.days[t]!, cache.tier, today)
+  const barIndex = barOnDate(query, series, today)
+  refuseOutOfRange(series.days[barIndex]!, cache.tier, today)
   const entry = await cache.entry(ticker)
   const field = cache.field(query.field)
   const judgement = isRuled(field)
-    ? await judgeByTests(cache, field, query, view, t)
-    : await judgeByBars(cache, field, query, view, t)
+    ? await judgeByTests(cache, field, query, view, barIndex)
+    : await judgeByBars(cache, field, query, view, barIndex)
   return {
     schema: 'bands.explain/1',
     ticker,
     field: query.field,
     timeframe,
     as_of: formatDay(today),
-    date: formatDay(series.days[t]!),
-    date_note: dateNote(query, series, t),
+    date: formatDay(series.days[barIndex]!),
+    date_note: dateNote(query, series, barIndex),
     prices: entry.prices,
-    ...sourceOfBar(series.days[t]!, entry, (await cache.series(ticker, 'daily')).days),
-    ...barOf(series, t),
-    bars_before: t,
+    ...sourceOfBar(series.days[barIndex]!, entry, (await cache.series(ticker, 'daily')).days),
+    ...barOf(series, barIndex),
+    bars_before: barIndex,
     history_from: formatDay(series.days[0]!),
     ...judgement,
-    ...bandInForce(view, t),
-    event: explainEvent(view, t, cache.tier),
+    ...bandInForce(view, barIndex),
+    event: explainEvent(view, barIndex, cache.tier),
   }
 }
 
@@ -122,19 +122,19 @@ function sourceOfBar(day: Day, entry: TickerEntry, days: Int32Array) {
   return { ...importKeys, source_bars: { ...range, bars, of: days.length } }
 }
 
-/** Why the unadjusted close of bar `t` is not used; null if it is known. */
-function unadjustedCloseNote({ series: { unadjustedClose } }: Panel, t: number): string | null {
+/** Why the unadjusted close of a bar is not used; null if it is known. */
+function unadjustedCloseNote({ series: { unadjustedClose } }: Panel, barIndex: number): string | null {
   if (unadjustedClose === undefined)
     return 'prices are adjusted and no other close is known, so earnings are compared with an adjusted one'
-  return Number.isNaN(unadjustedClose[t]!) ? 'the close before adjustment is unknown on this bar' : null
+  return Number.isNaN(unadjustedClose[barIndex]!) ? 'the close before adjustment is unknown on this bar' : null
 }
 
 /** The number of the last bar on or before the query's date; without a date, of the newest final bar. */
 function barOnDate({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
   if (days.length === 0) throw new NotFound(`${ticker} has no final ${timeframe} bar as of ${formatDay(today)}.`)
   if (date === undefined) return days.length - 1
-  const t = days.findLastIndex(day => day <= date)
-  if (t >= 0) return t
+  const barIndex = days.findLastIndex(day => day <= date)
+  if (barIndex >= 0) return barIndex
   const value = formatDay(date)
   const allowed = `${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`
   const message = `date ${value} is before the first ${timeframe} bar of ${ticker} (${allowed}).`
@@ -152,15 +152,22 @@ function refuseOutOfRange(day: Day, tier: Tier | null, today: Day): void {
   throw new TierRestricted(`a bar outside of the last ${PLANS[tier].range}`, tier, required)
 }
 
-/** Why bar `t` is not on the requested date; null if it is, or if no date was requested. */
-function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number): string | null {
-  if (date === undefined || days[t] === date) return null
-  const shownBar = t === days.length - 1 ? `the newest final ${timeframe} bar` : `the last ${timeframe} bar before it`
+/** Why a bar is not on the requested date; null if it is, or if no date was requested. */
+function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, barIndex: number): string | null {
+  if (date === undefined || days[barIndex] === date) return null
+  const shownBar =
+    barIndex === days.length - 1 ? `the newest final ${timeframe} bar` : `the last ${timeframe} bar before it`
   return `there is no final ${timeframe} bar of ${formatDay(date)}; this is ${shownBar}`
 }
 
-/** The band of bar `t` by a field's rule, from the indicators that the events were made with. */
-async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
+/** The band of a bar by a field's rule, from the indicators that the events were made with. */
+async function judgeByBars(
+  cache: Cache,
+  field: Field,
+  { ticker, timeframe }: ExplainQuery,
+  view: View,
+  barIndex: number,
+) {
   const panel = await cache.panel(ticker, timeframe, [field])
   const needsFacts = field.needs !== 'bars'
   const hasNoFacts = needsFacts && panel.fundamentals === null
@@ -168,8 +175,8 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
     ? wordsAsText(missingFactsReason(field.name, ticker, await cache.store.sheets(ticker)))
     : null
   const { prices } = await cache.entry(ticker)
-  const band = field.bands[field.classify(panel)[t]!] ?? null
-  const readings = field.readings(panel, t)
+  const band = field.bands[field.classify(panel)[barIndex]!] ?? null
+  const readings = field.readings(panel, barIndex)
   // Without facts there is no band after any number of bars, so there is no warm-up.
   const warmUp = hasNoFacts ? 0 : field.warmUp(panel)
   const firstDate = warmUp < view.bars ? formatDay(panel.series.days[warmUp]!) : null
@@ -178,31 +185,31 @@ async function judgeByBars(cache: Cache, field: Field, { ticker, timeframe }: Ex
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band,
-    undefined_because: band === null ? (missing ?? whyUndefined(t, warmUp, firstDate, readings)) : null,
-    price_note: needsFacts && prices === 'adjusted' ? unadjustedCloseNote(panel, t) : null,
+    undefined_because: band === null ? (missing ?? whyUndefined(barIndex, warmUp, firstDate, readings)) : null,
+    price_note: needsFacts && prices === 'adjusted' ? unadjustedCloseNote(panel, barIndex) : null,
   }
 }
 
-/** The band of bar `t` by a condition's tests, each with its result. */
+/** The band of a bar by a condition's tests, each with its result. */
 async function judgeByTests(
   cache: Cache,
   field: RuledField,
   { ticker, timeframe, lag = 0 }: ExplainQuery,
   view: View,
-  t: number,
+  barIndex: number,
 ) {
   const { subjectColumns } = await import('./derived.js')
   const columns = await subjectColumns(cache, field, ticker, timeframe)
   const data = { on: view, columnOf: (subject: Subject) => columns.get(printSubject(subject))!, lag }
   const testsOfRules = field.rules.flatMap(({ condition }) => (condition === null ? [] : testsOf(condition)))
-  const tests = testReadings(testsOfRules, data, t).map(({ test, day, band, holds }): ExplainedTest => {
+  const tests = testReadings(testsOfRules, data, barIndex).map(({ test, day, band, holds }): ExplainedTest => {
     const date = day === null ? null : formatDay(day)
     return { test: printCondition(test), subject: printSubject(test.subject), date, band, holds }
   })
   // Instead of a warm-up, a condition has the bars before its first band.
   const { initialBar } = view.record!
   const hasBegun = initialBar >= 0 && initialBar < view.bars
-  const band = field.bands[bandsByBar(view.record!, view.bars)[t]!] ?? null
+  const band = field.bands[bandsByBar(view.record!, view.bars)[barIndex]!] ?? null
   const unknownTests = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
   return {
     warm_up: {
@@ -219,13 +226,14 @@ async function judgeByTests(
 }
 
 /**
- * Why bar `t` has no band. @param warmUp the number of bars before the first one that can have a band
- * @param first the date of that bar; null: not reached yet
+ * Why a bar has no band.
+ * @param warmUp the number of bars before the first one that can have a band
+ * @param first the date of that first one; null: not reached yet
  */
-function whyUndefined(t: number, warmUp: number, first: string | null, readings: readonly Reading[]): string {
-  if (t < warmUp) {
+function whyUndefined(barIndex: number, warmUp: number, first: string | null, readings: readonly Reading[]): string {
+  if (barIndex < warmUp) {
     const when = first === null ? 'which is yet to come' : `on ${first}`
-    return `warm-up: this bar has ${t} before it, and the first that can have a band needs ${warmUp}, ${when}`
+    return `warm-up: this bar has ${barIndex} before it, and the first that can have a band needs ${warmUp}, ${when}`
   }
   const missing = readings.filter(({ value }) => value === null)
   if (missing.length === 0) return 'the rule takes no side on these readings yet'
@@ -233,12 +241,12 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
   return `undefined on this bar: ${missingNames.join(', ')}`
 }
 
-/** The band in force on bar `t`, as columns of the answer. */
-function bandInForce(view: View, t: number) {
-  const period = periodAt(view, t)
+/** The band in force on a bar, as columns of the answer. */
+function bandInForce(view: View, barIndex: number) {
+  const period = periodAt(view, barIndex)
   if (period === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
   const { band, since, initial } = period
-  return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: t - since, initial }
+  return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: barIndex - since, initial }
 }
 
 /** An event with the figures that its labels were made from. Keys above the tier are left out. */
@@ -274,43 +282,44 @@ interface ExplainedWindow {
   because: string | null
 }
 
-/** The event on bar `t` of the view, or null when there is none. */
-function explainEvent(view: View, t: number, tier: Tier | null): ExplainedEvent | null {
+/** The event on a bar of the view, or null when there is none. */
+function explainEvent(view: View, barIndex: number, tier: Tier | null): ExplainedEvent | null {
   const { record, days } = view
-  const i = eventsUpTo(view, days[t]!) - 1
-  if (record === null || i < 0 || record.bars[i] !== t) return null
+  const eventIndex = eventsUpTo(view, days[barIndex]!) - 1
+  if (record === null || eventIndex < 0 || record.bars[eventIndex] !== barIndex) return null
   const { duration } = TIMEFRAMES[view.timeframe]
-  const event = historicEvents(view, Int32Array.of(i))[0]!
+  const event = historicEvents(view, Int32Array.of(eventIndex))[0]!
   const lasted = event[duration] ?? null
   const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback } = event
   if (!planOf(tier).aftermath) return { prev_band, [duration]: lasted, windows: null }
+  const firstFlip = eventIndex + 1 - record.flips[eventIndex]!
   return {
     prev_band,
     stability_at_entry: stability_at_entry!,
     flips_recent_at_entry: flips_recent_at_entry!,
     flips_lookback: flips_lookback!,
-    flips: Array.from(record.bars.subarray(i + 1 - record.flips[i]!, i + 1), bar => formatDay(days[bar]!)),
-    stability: explainStability(view, i),
+    flips: Array.from(record.bars.subarray(firstFlip, eventIndex + 1), bar => formatDay(days[bar]!)),
+    stability: explainStability(view, eventIndex),
     [duration]: lasted,
     windows: Object.fromEntries(
-      windowNames(view.timeframe).map((name, w) => [name, explainWindow(view, t, event, name, w)]),
+      windowNames(view.timeframe).map((name, w) => [name, explainWindow(view, barIndex, event, name, w)]),
     ),
   }
 }
 
-/** The figures behind the stability of event `i`. */
-function explainStability(view: View, i: number): ExplainedStability {
+/** The figures behind the stability of the band that an event left. */
+function explainStability(view: View, eventIndex: number): ExplainedStability {
   const { record, days, timeframe } = view
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  const { since: entered } = periodBefore(view, i)
-  const lasted = record!.bars[i]! - entered
+  const { since: entered } = periodBefore(view, eventIndex)
+  const lasted = record!.bars[eventIndex]! - entered
   return {
     left_band_entered: formatDay(days[entered]!),
     left_band_bars: lasted,
     volatile_from_flips: volatileFlips,
     holding_from_bars: holdingFrom,
     established_from_bars: establishedFrom,
-    because: stabilityWords(record!.flips[i]!, lasted, timeframe),
+    because: stabilityWords(record!.flips[eventIndex]!, lasted, timeframe),
   }
 }
 
@@ -325,11 +334,11 @@ function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): st
   return `${words}, ${establishedFrom} or more: established`
 }
 
-/** The figures behind the outcome of an event on bar `t`. @param w the index of the window, `name` its name */
-function explainWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
+/** The figures behind the outcome of an event on a bar. @param w the index of the window, `name` its name */
+function explainWindow(view: View, barIndex: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
   const { windows, minReference: sample_needed } = TIMEFRAMES[view.timeframe]
-  const sample = earlierReturns(t, windows[w]!)
-  const end = t + windows[w]!
+  const sample = earlierReturns(barIndex, windows[w]!)
+  const end = barIndex + windows[w]!
   const barsToCome = end - (view.bars - 1)
   const missing = event.missing![name] ?? null
   return {

@@ -35,7 +35,8 @@ export async function tickerSummary(local: Local, query: SnapshotQuery): Promise
   const { fields, omitted } = await readableFields(datedLocal, wantedFields, identity.asset_class)
   const series = await datedLocal.series(ticker, timeframe)
   const views = await readViews(datedLocal, query, fields)
-  const snapshotOn = (t: number): Snapshot => snapshotAt(t, { query, series, views, showsMeta: planOf(tier).aftermath })
+  const snapshotOn = (barIndex: number): Snapshot =>
+    snapshotAt(barIndex, { query, series, views, showsMeta: planOf(tier).aftermath })
   const omittedKey = omitted.length > 0 ? { omitted } : {}
   if (range === undefined) return { ...identity, ...snapshotOn(series.days.length - 1), ...omittedKey }
   return { ...identity, ...snapshotRange(series, range, snapshotOn), ...omittedKey }
@@ -123,19 +124,23 @@ interface SnapshotData {
   showsMeta: boolean
 }
 
-/** The state on bar `t`; -1 means that there are no bars, and gives nulls. */
-function snapshotAt(t: number, { query: { fields: places, meta }, series, views, showsMeta }: SnapshotData): Snapshot {
-  const snapshot: Snapshot = { as_of_date: t < 0 ? null : formatDay(series.days[t]!) }
+/** The state on a bar; index -1 means that there are no bars, and gives nulls. */
+function snapshotAt(
+  barIndex: number,
+  { query: { fields: places, meta }, series, views, showsMeta }: SnapshotData,
+): Snapshot {
+  const snapshot: Snapshot = { as_of_date: barIndex < 0 ? null : formatDay(series.days[barIndex]!) }
   const figures = BAR_FIGURES.filter(name => isChosen(`${PRICES}.${name}`, places))
   if (figures.length > 0) {
-    const bar = t < 0 ? null : barOf(series, t)
+    const bar = barIndex < 0 ? null : barOf(series, barIndex)
     snapshot.ohlcv = bar && Object.fromEntries(figures.map(name => [name, bar[name]]))
   }
   for (const [field, view] of views) {
     const place = placeOf(field)
-    if (isChosen(place, places)) setAtPlace(snapshot, place, t < 0 ? null : (periodAt(view, t)?.band ?? null))
+    if (isChosen(place, places))
+      setAtPlace(snapshot, place, barIndex < 0 ? null : (periodAt(view, barIndex)?.band ?? null))
     const wantsMeta = (meta && isChosen(place, places)) || wantsMetaOf(field, places)
-    if (wantsMeta && showsMeta) setAtPlace(snapshot, place + META, t < 0 ? null : metaAt(view, t))
+    if (wantsMeta && showsMeta) setAtPlace(snapshot, place + META, barIndex < 0 ? null : metaAt(view, barIndex))
   }
   return snapshot
 }
@@ -151,14 +156,14 @@ function setAtPlace(snapshot: Snapshot, place: string, value: unknown): void {
   section[parts.at(-1)!] = value
 }
 
-/** The stability of the band in force on bar `t`; null without a band. */
-function metaAt(view: View, t: number): BandMeta | null {
-  const period = periodAt(view, t)
+/** The stability of the band in force on a bar; null without a band. */
+function metaAt(view: View, barIndex: number): BandMeta | null {
+  const period = periodAt(view, barIndex)
   if (period === null) return null
   const { timeframe, record } = view
   const { flipsLookback } = TIMEFRAMES[timeframe]
-  const lasted = t - period.since + 1
-  const flips = countUpTo(record!.bars, t) - countUpTo(record!.bars, t - flipsLookback)
+  const lasted = barIndex - period.since + 1
+  const flips = countUpTo(record!.bars, barIndex) - countUpTo(record!.bars, barIndex - flipsLookback)
   return {
     timeframe,
     periods_in_current_state: lasted,
@@ -175,7 +180,7 @@ function metaAt(view: View, t: number): BandMeta | null {
 function snapshotRange(
   { days }: Series,
   { start, end, limit, offset, even }: SnapshotRange,
-  snapshotOn: (t: number) => Snapshot,
+  snapshotOn: (barIndex: number) => Snapshot,
 ) {
   const from = countBelow(days, start)
   const total = Math.max(0, (end === undefined ? days.length : countUpTo(days, end)) - from)

@@ -44,7 +44,8 @@ export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOW
   const marked = new Set(eventIndexes.map(i => view.record!.bars[i]!))
   // The band in force continues over bars without a band.
   const codes = view.record === null ? null : bandsByBar({ ...view.record, gaps: new Int32Array() }, view.bars)
-  const bandInForce = (t: number): string | null => (codes === null ? null : (view.bands[codes[t]!] ?? null))
+  const bandInForce = (barIndex: number): string | null =>
+    codes === null ? null : (view.bands[codes[barIndex]!] ?? null)
   const allBars = barsBetween(view, query, rangeStart)
   const bars = query.after === undefined ? allBars.slice(-maxBars) : allBars
   return {
@@ -56,11 +57,11 @@ export async function timeline(cache: Cache, query: HistoryQuery, maxBars = SHOW
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: Array.from(bars, t => ({
-      date: formatDay(view.days[t]!),
-      close: close[t]!,
-      band: bandInForce(t),
-      event: marked.has(t),
+    bars: Array.from(bars, barIndex => ({
+      date: formatDay(view.days[barIndex]!),
+      close: close[barIndex]!,
+      band: bandInForce(barIndex),
+      event: marked.has(barIndex),
     })),
   }
 }

@@ -161,11 +161,11 @@ export function performancesAfter(view: View, indexes: Int32Array): WindowOutcom
 
 type UnroundedOutcomes = WindowOutcomes & { unrounded: NonNullable<WindowOutcomes['unrounded']> }
 
-/** The outcomes after some bars over window `w`: whether it has ended, the performance band, return and percentile. */
-function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOutcomes {
-  const window = TIMEFRAMES[view.timeframe].windows[w]!
+/** The outcomes after some bars over one window: whether it has ended, the performance band, return and percentile. */
+function outcomesAt(view: View, windowIndex: number, barIndexes: Int32Array): UnroundedOutcomes {
+  const window = TIMEFRAMES[view.timeframe].windows[windowIndex]!
   const { close, ranks } = view.outcomes!
-  const performanceColumns = performancesAt(view, w, barIndexes)
+  const performanceColumns = performancesAt(view, windowIndex, barIndexes)
   let returns: Float64Array | undefined
   let percentiles: Float64Array | undefined
   // Made on demand: callers that count outcomes need neither.
@@ -183,7 +183,7 @@ function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOut
       for (let row = 0; row < barIndexes.length; row++) {
         const bar = barIndexes[row]!
         const isRanked = performanceColumns.performances[row] !== UNDEFINED
-        percentiles[row] = isRanked ? outcomePercentile(ranks[w]![bar]!, bar, window) : Number.NaN
+        percentiles[row] = isRanked ? outcomePercentile(ranks[windowIndex]![bar]!, bar, window) : Number.NaN
       }
       return percentiles
     },
@@ -191,12 +191,12 @@ function outcomesAt(view: View, w: number, barIndexes: Int32Array): UnroundedOut
   return { ...performanceColumns, unrounded }
 }
 
-/** For each of some bars, whether window `w` after it had ended (1 or 0), and the performance band of its return. */
-function performancesAt({ timeframe, bars, outcomes }: View, w: number, barIndexes: Int32Array) {
+/** For each of some bars, whether one window after it has ended (1 or 0), and the performance band of its return. */
+function performancesAt({ timeframe, bars, outcomes }: View, windowIndex: number, barIndexes: Int32Array) {
   // One buffer for both columns: a whole market has hundreds of thousands of them.
   const buffer = new Uint8Array(2 * barIndexes.length)
-  const window = TIMEFRAMES[timeframe].windows[w]!
-  const { [w]: ranks } = outcomes!.ranks
+  const window = TIMEFRAMES[timeframe].windows[windowIndex]!
+  const { [windowIndex]: ranks } = outcomes!.ranks
   const ended = buffer.subarray(0, barIndexes.length)
   const performances = buffer.subarray(barIndexes.length).fill(UNDEFINED)
   for (let row = 0; row < barIndexes.length; row++) {
@@ -210,10 +210,14 @@ function performancesAt({ timeframe, bars, outcomes }: View, w: number, barIndex
 }
 
 /** The number of bars with each performance band over one window, which has ended for each of them. */
-export function performanceCounts({ timeframe, outcomes }: View, w: number, barIndexes: Int32Array): number[] {
-  const window = TIMEFRAMES[timeframe].windows[w]!
+export function performanceCounts(
+  { timeframe, outcomes }: View,
+  windowIndex: number,
+  barIndexes: Int32Array,
+): number[] {
+  const window = TIMEFRAMES[timeframe].windows[windowIndex]!
   const counts = PERFORMANCES.map(() => 0)
-  const ranks = outcomes!.ranks[w]!
+  const ranks = outcomes!.ranks[windowIndex]!
   for (let i = 0; i < barIndexes.length; i++) {
     // Among the earlier returns over the window; negative if they are too few.
     const rank = ranks[barIndexes[i]!]!
