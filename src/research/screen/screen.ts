@@ -78,7 +78,7 @@ const MAX_AGE_DAYS = 7
 
 /**
  * The tickers whose condition holds on their last final bar, or became true lately. Tickers with an old last bar are only
- * counted (`stale`). Throws TierRestricted, NotFound, and InvalidParameter for no ticker.
+ * counted (`stale`). Throws TierRestricted, and NotFound for an unknown ticker.
  */
 export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query
@@ -251,7 +251,7 @@ const MAX_DAYS_TO_FINAL = 7
 
 /**
  * The events of the query, and the marks for the next query with `last`: the last reported bar of each ticker. Throws
- * TierRestricted, NotFound for an unknown ticker, InvalidParameter for no ticker or field.
+ * TierRestricted, NotFound for an unknown ticker, InvalidParameter for no field.
  */
 export async function changes(local: Local, query: ChangesQuery, { step }: ScreenOptions = {}): Promise<Changed> {
   const { since, marks: earlierMarkList = [] } = query
@@ -363,11 +363,11 @@ function changedFields(
   const { first, days, known } = transitions()
   const finalDays = known ?? days
   const daysByField = new Map<string, ReadonlySet<Day>>()
-  for (const [f, field] of fields.entries()) {
+  for (const [fieldIndex, field] of fields.entries()) {
     const mark = earlierMarks.markOf(ticker, field)
     const unreported = new Set<Day>()
-    // The transitions of field f are the rows from first[f] to the one before first[f + 1].
-    for (let row = first[f]!; row < first[f + 1]!; row++)
+    // The transitions of field fieldIndex are the rows from first[fieldIndex] to the one before first[fieldIndex + 1].
+    for (let row = first[fieldIndex]!; row < first[fieldIndex + 1]!; row++)
       if (mark === undefined ? finalDays[row]! > since : days[row]! > mark) unreported.add(days[row]!)
     if (unreported.size > 0) daysByField.set(field, unreported)
   }
