@@ -98,9 +98,9 @@ export function tradeResult(fill: Fill, taken: TakenTrade): TradeResult {
   let high = Math.max(entry, end.price)
   let low = Math.min(entry, end.price)
   const lastFullBar = end.atOpen || isWithinBar(end) ? last - 1 : last
-  for (let t = first; t <= lastFullBar; t++) {
-    if (bars.high[t]! > high) high = bars.high[t]!
-    if (bars.low[t]! < low) low = bars.low[t]!
+  for (let bar = first; bar <= lastFullBar; bar++) {
+    if (bars.high[bar]! > high) high = bars.high[bar]!
+    if (bars.low[bar]! < low) low = bars.low[bar]!
   }
   if (isWithinBar(end)) {
     // On the bar of a stop or a target, prices beyond the two do not count.
@@ -142,21 +142,21 @@ function firstHit(
   const stop = exit.stop === null ? -sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, -sign, exit.stop, atr)
   const target = exit.target === null ? sign * Number.POSITIVE_INFINITY : priceAtDistance(entry, sign, exit.target, atr)
   let best = entry
-  for (let t = fill === 'next-open' ? from : from + 1; t <= last; t++) {
+  for (let bar = fill === 'next-open' ? from : from + 1; bar <= last; bar++) {
     const trail = exit.trailing === null ? stop : priceAtDistance(best, -sign, exit.trailing, atr)
     const isTrailing = exit.trailing !== null && sign * trail > sign * stop
     const level = isTrailing ? trail : stop
     const why = isTrailing ? 'trailing' : 'stop'
-    if (t > from) {
-      const open = bars.open[t]!
-      if (sign * open <= sign * level) return endAt(why, bars, t, open, { atOpen: true })
-      if (sign * open >= sign * target) return endAt('target', bars, t, open, { atOpen: true })
+    if (bar > from) {
+      const open = bars.open[bar]!
+      if (sign * open <= sign * level) return endAt(why, bars, bar, open, { atOpen: true })
+      if (sign * open >= sign * target) return endAt('target', bars, bar, open, { atOpen: true })
     }
-    if (t === exitAtOpen) return null
+    if (bar === exitAtOpen) return null
     // Highs and lows of this bar beyond the preset prices do not count: see tradeResult.
-    if (sign * worse[t]! <= sign * level) return { ...endAt(why, bars, t, level), stop: level, target }
-    if (sign * better[t]! >= sign * target) return { ...endAt('target', bars, t, target), stop: level, target }
-    if (sign * better[t]! > sign * best) best = better[t]!
+    if (sign * worse[bar]! <= sign * level) return { ...endAt(why, bars, bar, level), stop: level, target }
+    if (sign * better[bar]! >= sign * target) return { ...endAt('target', bars, bar, target), stop: level, target }
+    if (sign * better[bar]! > sign * best) best = better[bar]!
   }
   return null
 }

@@ -313,21 +313,21 @@ export function monteCarlo(days: Int32Array, curve: Curve, draws: number, seed: 
   const returns = returnsOf(curve)
   const reason = monteCarloFault(curve, returns)
   if (reason !== null) return { draws: 0, block: null, ...NO_INTERVALS, fan: [], reason }
-  const n = returns.length
+  const returnCount = returns.length
   const block = politisWhite(returns)
   // A word of the seed, not the seed itself: neighbouring seeds would share streams.
   const random = Random.stream(new Random(seed).word(), MONTE_CARLO_STREAM)
-  const fanSteps = Math.min(MAX_FAN_STEPS, n)
-  const fanBars = Array.from({ length: fanSteps + 1 }, (_, i) => Math.round((i * n) / fanSteps))
+  const fanSteps = Math.min(MAX_FAN_STEPS, returnCount)
+  const fanBars = Array.from({ length: fanSteps + 1 }, (_, i) => Math.round((i * returnCount) / fanSteps))
   // Each draw fills it anew.
-  const indices = new Int32Array(n)
+  const indices = new Int32Array(returnCount)
   const drawnCurves = Array.from({ length: draws }, () =>
-    drawnCurve(curve, returns, stationaryIndices(random, n, block, indices), fanBars),
+    drawnCurve(curve, returns, stationaryIndices(random, returnCount, block, indices), fanBars),
   )
   const interval = (figure: 'cagr' | 'sharpe' | 'maxDrawdown'): Interval => {
     const values = Float64Array.from(drawnCurves, drawn => drawn[figure])
     const knownValues = values.filter(value => !Number.isNaN(value))
-    return expandedInterval(knownValues, n / block)
+    return expandedInterval(knownValues, returnCount / block)
   }
   return {
     draws,

@@ -372,18 +372,23 @@ export function barsWithAftermath(
   const { bars } = memory
   const codes = memory.codes.subarray(memory.used, memory.used + eligible.length)
   const counts = new Int32Array(PERFORMANCES.length)
-  let n = 0
+  let rankedCount = 0
   for (let i = 0; i < eligible.length; i++) {
     const bar = eligible[i]!
     if (rank[bar]! < 0) continue
     const code = zoneOfRank(rank[bar]!, size[bar]!, DEFINITIONS.performance.cuts)
-    bars[n] = bar
-    codes[n++] = code
+    bars[rankedCount] = bar
+    codes[rankedCount++] = code
     counts[code]!++
   }
-  memory.used += n
-  const ranked = bars.subarray(0, n)
-  return { codes: codes.subarray(0, n), counts, days: daysAt(days, ranked), events: indicesAmong(ranked, signals.bars) }
+  memory.used += rankedCount
+  const ranked = bars.subarray(0, rankedCount)
+  return {
+    codes: codes.subarray(0, rankedCount),
+    counts,
+    days: daysAt(days, ranked),
+    events: indicesAmong(ranked, signals.bars),
+  }
 }
 
 type PricedSubject = { prices: Pick<StudyPrices, 'series'> }

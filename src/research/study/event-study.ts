@@ -315,29 +315,29 @@ function* occurrencesOf(subjects: readonly Subject[], horizons: readonly number[
   }
 }
 
-/** The event with index `i` among those of a subject, as the answer shows it. */
-function occurrenceOf(subject: Subject, i: number, horizons: readonly number[]): Occurrence {
+/** One event of a subject, as the answer shows it. @param event its index among the subject's events */
+function occurrenceOf(subject: Subject, event: number, horizons: readonly number[]): Occurrence {
   const { ticker, prices, states, signals } = subject
-  const bar = signals.bars[i]!
-  const flips = signals.flips[i]!
+  const bar = signals.bars[event]!
+  const flips = signals.flips[event]!
   const occurrence: Occurrence = {
     ticker,
     date: formatDay(prices.series.days[bar]!),
-    prev_band: states.bands[signals.left[i]!]!,
-    band: states.bands[signals.entered[i]!]!,
-    stability: STABILITIES[signals.stability[i]!] ?? null,
+    prev_band: states.bands[signals.left[event]!]!,
+    band: states.bands[signals.entered[event]!]!,
+    stability: STABILITIES[signals.stability[event]!] ?? null,
     flips: flips === UNDEFINED ? null : flips,
-    context_band: signals.contextBands?.[i] ?? null,
+    context_band: signals.contextBands?.[event] ?? null,
     close: prices.series.close[bar]!,
     returns: {},
     mfe: {},
     mae: {},
   }
-  horizons.forEach((horizon, h) => {
+  horizons.forEach((horizon, horizonIndex) => {
     const window = windowName(horizon, prices.series.timeframe)
     const laterReturn = returnAfter(prices, bar, horizon)
     const elapsed = !Number.isNaN(laterReturn)
-    const { mfe, mae } = extremesAfter(subject, i, h)
+    const { mfe, mae } = extremesAfter(subject, event, horizonIndex)
     occurrence.returns[window] = elapsed ? laterReturn : null
     occurrence.mfe[window] = elapsed ? mfe : null
     occurrence.mae[window] = elapsed ? mae : null

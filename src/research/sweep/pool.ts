@@ -46,7 +46,7 @@ export function baseBarsOf(
   const groupsByCalendar = new Map<Int32Array, Map<number, number>>()
   const returns = new Float64Array(tickers.reduce((longest, data) => Math.max(longest, data.days.length), 0))
   let groupCount = 0
-  tickers.forEach((data, i) => {
+  tickers.forEach((data, tickerIndex) => {
     const eligible = barsWithBand(data, field)
     const indices = timeline.indices.get(data)!
     const bars = mask === null ? eligible : eligible.filter(bar => mask[indices[bar]!] === 1)
@@ -61,21 +61,21 @@ export function baseBarsOf(
       sum += value
       if (value > 0) rises++
     }
-    mean[i] = sum / elapsed
-    hit[i] = rises / elapsed
-    firstBaseBar[i] = bars[0] ?? 0
-    lastBaseBar[i] = bars[elapsed - 1] ?? 0
+    mean[tickerIndex] = sum / elapsed
+    hit[tickerIndex] = rises / elapsed
+    firstBaseBar[tickerIndex] = bars[0] ?? 0
+    lastBaseBar[tickerIndex] = bars[elapsed - 1] ?? 0
     if (!isConsecutive(bars.subarray(0, elapsed))) {
-      dayGroups[i] = NO_GROUP
+      dayGroups[tickerIndex] = NO_GROUP
       return
     }
     // Tickers on one calendar whose bars have the same first and last have the same base days.
     const groupByBars = groupsByCalendar.get(indices) ?? new Map<number, number>()
     groupsByCalendar.set(indices, groupByBars)
     // One number for the first and the last bar.
-    const barsKey = firstBaseBar[i]! * indices.length + lastBaseBar[i]!
-    dayGroups[i] = groupByBars.get(barsKey) ?? groupCount++
-    groupByBars.set(barsKey, dayGroups[i]!)
+    const barsKey = firstBaseBar[tickerIndex]! * indices.length + lastBaseBar[tickerIndex]!
+    dayGroups[tickerIndex] = groupByBars.get(barsKey) ?? groupCount++
+    groupByBars.set(barsKey, dayGroups[tickerIndex]!)
   })
   return { field, horizon, mask, timeline, tickers, mean, hit, firstBaseBar, lastBaseBar, dayGroups }
 }
@@ -126,23 +126,23 @@ export interface EventPool {
 export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base.tickers.length): EventPool {
   const { horizon, mask, timeline, tickers } = base
   const { bandGroup, prev_band, context } = condition
-  const firstRow = (i: number): number => tickers[i]!.groupStart[bandGroup]!
-  const endRow = (i: number): number => tickers[i]!.groupStart[bandGroup + 1]!
+  const firstRow = (tickerIndex: number): number => tickers[tickerIndex]!.groupStart[bandGroup]!
+  const endRow = (tickerIndex: number): number => tickers[tickerIndex]!.groupStart[bandGroup + 1]!
   let maxEvents = 0
-  for (let i = from; i < to; i++) maxEvents += endRow(i) - firstRow(i)
+  for (let tickerIndex = from; tickerIndex < to; tickerIndex++) maxEvents += endRow(tickerIndex) - firstRow(tickerIndex)
   const eventBars = new Int32Array(maxEvents)
   const returns = new Float64Array(maxEvents)
   const members: number[] = []
   const eventStart: number[] = []
-  let n = 0
+  let count = 0
   let lost = 0
-  for (let i = from; i < to; i++) {
-    const data = tickers[i]!
+  for (let tickerIndex = from; tickerIndex < to; tickerIndex++) {
+    const data = tickers[tickerIndex]!
     const { bars, leftBand, contexts, prices } = data
     const contextCodes = context === null ? null : contexts[context.contextIndex]!
     const indices = mask === null ? null : timeline.indices.get(data)!
-    const firstEvent = n
-    for (let row = firstRow(i), end = endRow(i); row < end; row++) {
+    const firstEvent = count
+    for (let row = firstRow(tickerIndex), end = endRow(tickerIndex); row < end; row++) {
       if (prev_band !== null && leftBand[row] !== prev_band) continue
       if (contextCodes !== null && contextCodes[row] !== context!.band) continue
       const bar = bars[row]!
@@ -152,15 +152,15 @@ export function poolOf(base: BaseBars, condition: Condition, from = 0, to = base
         lost++
         continue
       }
-      eventBars[n] = bar
-      returns[n++] = value
+      eventBars[count] = bar
+      returns[count++] = value
     }
-    if (n === firstEvent) continue
-    members.push(i)
+    if (count === firstEvent) continue
+    members.push(tickerIndex)
     eventStart.push(firstEvent)
   }
-  eventStart.push(n)
-  return { base, members, eventStart, bars: eventBars.subarray(0, n), returns: returns.subarray(0, n), lost }
+  eventStart.push(count)
+  return { base, members, eventStart, bars: eventBars.subarray(0, count), returns: returns.subarray(0, count), lost }
 }
 
 /** Sums over the events: returns, gains, falls, and the base of each event's ticker. */

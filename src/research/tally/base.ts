@@ -8,7 +8,7 @@ import { quantile } from '../../core/statistics/moments.js'
 /** A window of the aftermath. */
 export interface OutcomeWindow {
   /** Index in the windows of the timeframe. */
-  w: number
+  windowIndex: number
   /** Length. */
   bars: number
 }
@@ -67,20 +67,23 @@ const TOP_SHARE = 0.4
 
 /**
  * The returns after the bars of a ticker over one window, for all bars whose window has ended, oldest first.
- * @param into is overwritten: at least as long as `ended[w]`
+ * @param into is overwritten: at least as long as `ended[windowIndex]`
  */
 export function baselineReturns(
   { closes, indexes, ended }: PackedBaseline,
-  { w, bars }: OutcomeWindow,
+  { windowIndex, bars }: OutcomeWindow,
   into: Float64Array,
 ): Float64Array {
-  const returns = into.subarray(0, ended[w])
+  const returns = into.subarray(0, ended[windowIndex])
   for (let i = 0; i < returns.length; i++) returns[i] = packedReturnOver(closes, indexes[i]!, bars)
   return returns
 }
 
 /** Summarises the outcomes after any bar over one window, ticker by ticker. @param baselines null without prices */
-export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, bars }: OutcomeWindow): WindowBases {
+export function windowBases(
+  baselines: readonly (PackedBaseline | null)[],
+  { windowIndex, bars }: OutcomeWindow,
+): WindowBases {
   const tickers = baselines.length
   const bases = {
     ended: new Int32Array(tickers),
@@ -93,11 +96,11 @@ export function windowBases(baselines: readonly (PackedBaseline | null)[], { w, 
   for (const [ticker, baseline] of baselines.entries()) {
     if (baseline === null) continue
     const { closes, indexes, ended, performances } = baseline
-    bases.ended[ticker] = ended[w]!
+    bases.ended[ticker] = ended[windowIndex]!
     setMeanAndRises(bases, ticker, closes, indexes, bars)
     let barsAmongTop = 0
     for (let code = 0; code < PERFORMANCES.length; code++) {
-      const count = performances[PERFORMANCES.length * w + code]!
+      const count = performances[PERFORMANCES.length * windowIndex + code]!
       bases.counts[PERFORMANCES.length * ticker + code] = count
       bases.ranked[ticker]! += count
       if (isAmongTop(code)) barsAmongTop += count

@@ -98,7 +98,7 @@ export async function tally(
   const eventGroups = groupsOf(sources, by, await groupOrder(source, by, filter))
   const market = marketOf(sources, eventGroups)
   const windows = TIMEFRAMES[filter.timeframe].windows
-    .map((bars, w) => ({ w, bars, name: windowNames(filter.timeframe)[w]! }))
+    .map((bars, windowIndex) => ({ windowIndex, bars, name: windowNames(filter.timeframe)[windowIndex]! }))
     .filter(({ bars }) => horizon === undefined || horizon.includes(bars))
   const groupsByWindow = windows.map(window => tallyWindow(eventGroups, market, window))
   const groups = eventGroups.map(({ value, events }, g): TallyGroup => {
@@ -264,7 +264,7 @@ function tallyWindow(
   const returnsOf = (tickerIndex: number) => baselineReturns(baselines[tickerIndex]!, window, tickerReturns)
   const pools = counted.map(({ pool }) => (pool === null ? NO_POOL : weightedColumns(pool, bases)))
   const quantiles = pooledQuantiles({ count: sources.length, values: returnsOf }, pools, BASE_QUANTILES, runMemory)
-  return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, g) => {
+  return counted.map(({ events, ended, ranked, counts, returns, hit, top, overlapping, pool }, groupIndex) => {
     const whyNoShares = events === 0 ? 'no event' : 'no event has a performance band for this window yet'
     return {
       window: window.name,
@@ -283,7 +283,7 @@ function tallyWindow(
       top_high: top.high,
       reason: ranked > 0 ? null : whyNoShares,
       overlapping,
-      base: pool === null ? theoreticalBase() : measuredBase(pool, bases, quantiles[g]!),
+      base: pool === null ? theoreticalBase() : measuredBase(pool, bases, quantiles[groupIndex]!),
     }
   })
 }
@@ -295,7 +295,7 @@ function tallyWindow(
 function countGroup(
   { members, events }: Group,
   market: Market,
-  { w, bars: window }: OutcomeWindow,
+  { windowIndex, bars: window }: OutcomeWindow,
   bases: WindowBases,
 ) {
   const { calendar, dayIndexes, groupReturns, endedEvents } = market
@@ -313,16 +313,16 @@ function countGroup(
   let returnCount = 0
   let overlapping = 0
   let isPriced = true
-  for (let m = 0; m < members.length; m++) {
-    const member = members[m]!
+  for (let memberIndex = 0; memberIndex < members.length; memberIndex++) {
+    const member = members[memberIndex]!
     const { tickerIndex, source } = member
     const dayIndex = dayIndexes[tickerIndex]!
     // These events are at the start of the columns of `endedEvents`, which each member overwrites.
-    const memberEnded = copyEnded(member, w, dayIndex, endedEvents)
-    pool.ended[m] = memberEnded
-    pool.ranked[m] = countRanked(endedEvents, memberEnded, counts, topShare, bases.topShares[tickerIndex]!)
+    const memberEnded = copyEnded(member, windowIndex, dayIndex, endedEvents)
+    pool.ended[memberIndex] = memberEnded
+    pool.ranked[memberIndex] = countRanked(endedEvents, memberEnded, counts, topShare, bases.topShares[tickerIndex]!)
     ended += memberEnded
-    ranked += pool.ranked[m]!
+    ranked += pool.ranked[memberIndex]!
     overlapping += countOverlap(endedEvents.bars, window, memberEnded).overlapping
     // Only days whose window has ended, as in a study.
     if (memberEnded > 0) days.add(dayIndex, source.base === null ? dayIndex.length : bases.ended[tickerIndex]!)
@@ -352,13 +352,13 @@ function countGroup(
 
 /**
  * Copies the events of a member whose window has ended to the start of the columns of `into`.
- * @param w index of the window in the timeframe
+ * @param windowIndex index of the window in the timeframe
  * @param dayIndex the index of each day of the ticker in the common calendar
  * @returns their number
  */
-function copyEnded({ source, from, to }: Member, w: number, dayIndex: Int32Array, into: EndedEvents): number {
+function copyEnded({ source, from, to }: Member, windowIndex: number, dayIndex: Int32Array, into: EndedEvents): number {
   const { outcomes, indices, bars } = source
-  const outcomesAt = w * source.events
+  const outcomesAt = windowIndex * source.events
   let count = 0
   for (let row = from; row < to; row++) {
     const code = outcomes[outcomesAt + row]!
