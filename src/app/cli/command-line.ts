@@ -184,12 +184,22 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
   })
 }
 
-/** A line about accounts, keys, lists or a fetch, with the typed options that choose its file; others as they are. */
-export function withTypedFile(line: readonly string[], argv: readonly string[]): string[] {
-  const isAboutFile = ['accounts', 'keys', 'watch', 'fetch'].includes(line[0]!)
-  const names = ['--db', '--accounts'].filter(name => isAboutFile && !line.includes(name))
-  return [...line, ...typedOptions(argv, names)]
+/** A line with the typed options that choose its files: of the database, and of accounts where it is about these. */
+export function withTypedFiles(line: readonly string[], argv: readonly string[]): string[] {
+  const [command = ''] = line
+  const names = ACCOUNTS_COMMANDS.includes(command) ? ['--db', '--accounts'] : ['--db']
+  if (WITHOUT_DATABASE.includes(command)) return [...line]
+  return [
+    ...line,
+    ...typedOptions(
+      argv,
+      names.filter(name => !line.includes(name)),
+    ),
+  ]
 }
+
+const ACCOUNTS_COMMANDS = ['accounts', 'keys', 'serve', 'backup', 'restore']
+const WITHOUT_DATABASE = ['help', 'fields', 'providers', 'config', 'login', 'logout', '--version']
 
 /** A command line to paste; words are quoted if a shell would change them. */
 export function quotedLine(words: readonly string[]): string {

@@ -12,6 +12,7 @@ import {
   printable,
   quoted,
   RateLimited,
+  type Remedy,
   StorageError,
   sentence,
   suggest,
@@ -46,7 +47,7 @@ import {
   replaceWithinWord,
   replaceWord,
   textWithOptionsOf,
-  withTypedFile,
+  withTypedFiles,
 } from './command-line.js'
 import { commandsWithOption, joinConditionWords, suggestCommand, suggestInGroup } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
@@ -180,9 +181,7 @@ async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
     ]
   if (error instanceof Unauthorized && error.remedy === null) return refusedKeyHelp(context)
   if (error instanceof BandsError)
-    return error.remedy === null
-      ? []
-      : [['try', quotedLine(lineWithRemedy(argv, error.remedy) ?? remedyWords(error.remedy))]]
+    return error.remedy === null ? [] : [['try', quotedLine(lineOfRemedy(error.remedy, argv))]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
@@ -301,7 +300,7 @@ function correctedLine(error: InvalidParameter | NotFound, argv: readonly string
   const { remedy } = error
   if (error instanceof NotFound && error.missing !== null && error.suggestions.length > 0)
     return replaceWord(argv, error.missing.name, error.suggestions[0]!)
-  if (remedy !== null) return lineWithRemedy(argv, remedy) ?? withTypedFile(remedyWords(remedy), argv)
+  if (remedy !== null) return lineOfRemedy(remedy, argv)
   if (error instanceof NotFound) return null
   const { offence } = error
   const nearest = offence.suggestions?.[0]
@@ -309,6 +308,11 @@ function correctedLine(error: InvalidParameter | NotFound, argv: readonly string
   return offence.column === undefined
     ? replaceWord(argv, String(offence.value), nearest)
     : replaceWithinWord(argv, offence, nearest)
+}
+
+/** The line of a remedy, about the typed files. */
+function lineOfRemedy(remedy: Remedy, argv: readonly string[]): string[] {
+  return lineWithRemedy(argv, remedy) ?? withTypedFiles(remedyWords(remedy), argv)
 }
 
 /** The label of the line with the allowed values: `bands`, `fields`, `options` or `commands`; undefined for others. */
@@ -345,7 +349,7 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
     suggestions.length > 0 ? await workingLines(error, run) : [await sampleLine(missing.name, argv, context)]
   return [
     ['here', omitted > 0 ? `${firstTickers} and ${omitted} more (bands status)` : firstTickers],
-    [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
+    [tickers.length > 0 ? 'load more' : 'load', quotedLine(withTypedFiles(['import', 'FILE.csv'], argv))],
     ['try', line],
   ]
 }
@@ -355,7 +359,7 @@ const MAX_LISTED_TICKERS = 24
 
 /** The typed line for the sample if it has the ticker (help and docs name its tickers), otherwise `bands status`. */
 async function sampleLine(ticker: string, argv: readonly string[], { opened, config }: Context): Promise<string> {
-  const statusLine = 'bands status'
+  const statusLine = quotedLine(withTypedFiles(['status'], argv))
   if (opened!.sample || config.from.db === '--db') return statusLine
   const { openSample } = await import('../open/database.js')
   const { local } = openSample()

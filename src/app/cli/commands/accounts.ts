@@ -19,7 +19,7 @@ import type { AccountsCopy } from '../../../server/accounts/copy.js'
 import { accountsLayoutOf, accountsUpdatePlan, accountsUrl, grantAccountsTo } from '../../open/accounts.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
-import { quotedLine, withTypedFile } from '../command-line.js'
+import { quotedLine, withTypedFiles } from '../command-line.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 
@@ -89,7 +89,7 @@ const create: Command = {
     const accounts = await accountsFor(context, args, { make: true })
     const account = await accounts.create(name, chosen, context.world.now().toISOString())
     await showAccount(context, account, 'is made, tier')
-    await context.hint(`next: ${quotedLine(withTypedFile(['keys', 'create', account.name], context.argv))}`)
+    await context.hint(`next: ${quotedLine(withTypedFiles(['keys', 'create', account.name], context.argv))}`)
   },
 }
 
