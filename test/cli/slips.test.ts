@@ -90,6 +90,8 @@ const SLIPS = [
   ["screen 'rsi < 30'", "screen 'rsi_zone = oversold'"],
   ["screen 'support_status = near'", "screen 'support_status = approaching'"],
   ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],
+  ["screen 'sector = Energy'", 'status --wide'],
+  ["tally --all --when 'rsi_zone = oversold and sector = Energy'", 'status --wide'],
 ] as const
 
 test.each(firstInQuick(SLIPS, 14))('bands %s ends with bands %s', async (line, then) => {
@@ -128,6 +130,20 @@ test('a sector that is typed as an option stays in the line, which the sample an
     expect(lastLine(err)).toBe("bands scan oversold --filter 'sector Information Technology'")
     expect(await run(wordsOf(lastLine(err)).slice(1))).toMatchObject({ code: 0 })
   }
+})
+
+test('a sector in a condition is called no field, and the line asks the same database', async () => {
+  const { err } = await run(wordsOf(`screen 'sector = Energy' --db ${env.BANDS_DB}`))
+  expect(err.replace(/\s+/g, ' ')).toContain(
+    'when, column 1: a sector is not a field; name its tickers instead, which status lists with their sectors. try: ',
+  )
+  expect(lastLine(err)).toBe(`bands status --wide --db ${env.BANDS_DB}`)
+})
+
+test('a line that a refusal suggests keeps the typed --db', async () => {
+  const { err } = await run(wordsOf(`now ZZZZ --db ${env.BANDS_DB}`))
+  expect(err).toContain(`load more: bands import FILE.csv --db ${env.BANDS_DB}\n`)
+  expect(lastLine(err)).toBe(`bands status --db ${env.BANDS_DB}`)
 })
 
 test('(none) of a table is refused as a context, and the line that remains has every band', async () => {

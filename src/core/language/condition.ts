@@ -2,7 +2,7 @@
 // In: text.
 // Out: a tree, and its truth or its number at each bar.
 
-import { InvalidParameter, quoted, suggest } from '../errors.js'
+import { InvalidParameter, quoted, remedy, suggest } from '../errors.js'
 import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { type Origin, Reader } from './reader.js'
 
@@ -256,6 +256,10 @@ class Grammar {
       : fieldsWithBand(text, this.#vocabulary)[0]
     if (fieldOfBand !== undefined)
       return reader.fail({ what: `${text} is a band and no field`, suggestions: [`${fieldOfBand} = ${text}`] })
+    if (text === 'sector') {
+      const what = 'a sector is not a field; name its tickers instead, which status lists with their sectors'
+      return reader.fail({ what, suggestions: [], isWordAllowed: true, remedy: remedy('status', [], { wide: true }) })
+    }
     const what = `there is no field ${quoted(written)}`
     if (this.#vocabulary.conditions?.names.includes(text)) return reader.fail({ what, suggestions: [`@${text}`] })
     const comparesNumbers = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'

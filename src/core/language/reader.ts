@@ -6,6 +6,7 @@ import {
   numberText,
   parameter,
   quoted,
+  type Remedy,
   sentence,
   suggest,
 } from '../errors.js'
@@ -41,6 +42,8 @@ interface Remarks {
   suggestions?: readonly string[]
   /** Whether the word itself is allowed, so that the message lists no other words. */
   isWordAllowed?: boolean
+  /** A command that helps. */
+  remedy?: Remedy
 }
 
 /** Reads a text word by word, and collects the words that are allowed at the current position. */
@@ -138,14 +141,14 @@ export class Reader {
   }
 
   /** Throws the error for the current word. Without remarks it is not allowed here. */
-  fail({ what, hint, suggestions, isWordAllowed = false }: Remarks = {}): never {
+  fail({ what, hint, suggestions, isWordAllowed = false, remedy }: Remarks = {}): never {
     const { word } = this
     const allowed = isWordAllowed ? [] : this.allowed
     const nearest = suggestions ?? nearestAllowed(word, allowed)
     let why = what ?? notAllowedWords(word)
     if (word.kind === 'quoted') why = `${quoted(word.text)} is in quotes`
     if (!isWordAllowed) why += `; allowed here: ${this.#allowedText()}`
-    this.#refuse(word, why, allowed, nearest, hint === undefined ? '' : ` ${hint}`)
+    this.#refuse(word, why, allowed, nearest, hint === undefined ? '' : ` ${hint}`, remedy)
   }
 
   /**
@@ -158,14 +161,16 @@ export class Reader {
     allowed: readonly string[] = [],
     suggestions: readonly string[] = [],
     hint = '',
+    remedy?: Remedy,
   ): never {
     const { param, place } = this.#origin
     const { line, column } = lineAndColumn(this.#text, word.at)
     const words = `${why}.${didYouMean(suggestions)}${hint}`
-    if (place !== undefined) throw new BadData(place(line, column), words)
+    const about = remedy === undefined ? {} : { remedy }
+    if (place !== undefined) throw new BadData(place(line, column), words, about)
     const where = isMultiline(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
     const offence = { param, value: word.written, allowed, suggestions, line, column }
-    throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence)
+    throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence, about)
   }
 
   #allowedText(): string {
