@@ -104,6 +104,8 @@ function kindOfWord(
   if (lists.includes(word)) return ['lists', word]
   if (isDateLike(word)) return ['dates', word]
   if (/\.(ya?ml|json)$/i.test(word)) return ['files', word]
+  // A file of tickers without its `@`.
+  if (/\.(txt|csv)$/i.test(word)) return ['tickers', `@${word}`]
   if (!correct || word.includes(' ')) return ['others', word]
   // A number or a letter is near to every short ticker.
   const nearestTicker = /^[a-z]{2}/i.test(word) ? suggest(word, tickers)[0] : undefined

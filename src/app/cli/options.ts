@@ -25,6 +25,7 @@ import {
   defaultTickersWithNotice,
   everyTicker,
   isPooled,
+  refuseFileNames,
   tickersOfLine,
   tickersWithFields,
 } from './tickers.js'
@@ -160,6 +161,7 @@ export async function tickersAndField(
   otherForms = '',
 ): Promise<PoolTarget> {
   const words = args.rest(0)
+  refuseFileNames(words)
   const field = words.at(-1)
   if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
     return { tickers: await tickersOfCondition(context, args, command, loadedTickers) }

@@ -1,5 +1,5 @@
 import { SAMPLE } from '../../core/built.js'
-import { NotFound, remedy, wrong } from '../../core/errors.js'
+import { NotFound, quoted, remedy, sentence, wrong } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
@@ -171,10 +171,29 @@ function noTickerLoaded(context: Context): NotFound {
  * begins a comment. Throws InvalidParameter, also for an empty file, and NotFound for a missing one.
  */
 export async function parseTickers(words: readonly string[], world: World): Promise<string[]> {
+  refuseFileNames(words)
   const tickers = new Set<string>()
   for (const word of words.flatMap(splitAtCommas))
     for (const text of await symbolsOf(word, world)) tickers.add(tickerValue('ticker', text))
   return [...tickers]
+}
+
+/** Throws InvalidParameter for the name of a file among tickers: a strategy, or a list without its `@`. */
+export function refuseFileNames(words: readonly string[]): void {
+  words.flatMap(splitAtCommas).forEach(refuseFileName)
+}
+
+function refuseFileName(word: string): void {
+  if (word.startsWith('@')) return
+  if (/\.ya?ml$/i.test(word)) {
+    const words = sentence`${quoted(word)} is a strategy file, and tickers are expected here; ${remedy('backtest', [word])} trades it.`
+    throw wrong('ticker', words, { value: word }, { remedy: remedy('backtest', [word]) })
+  }
+  if (/\.(txt|csv)$/i.test(word))
+    throw wrong('ticker', `${quoted(word)} is a file; @ before its name reads the tickers in it.`, {
+      value: word,
+      suggestions: [`@${word}`],
+    })
 }
 
 /** `A,B` are two words; `@A,B.txt`, the name of a file, is one. */
