@@ -209,11 +209,13 @@ describe('every exit code is met', () => {
     const ran = await ask('events AAPL pe_vs_sector --tier plus')
     expect(ran).toMatchObject({ code: 4, out: '' })
     expect(ran.err).toMatch(
-      /^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n {2}locally: leave out --tier\n$/,
+      /^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n {2}locally: bands events AAPL pe_vs_sector\n$/,
     )
     const context = '--context GSPC:rsi_zone=oversold'
     expect((await ask(`events AAPL rsi_zone --tier free ${context}`)).code).toBe(4)
-    expect((await ask('events AAPL pe_vs_sector', { env: { BANDS_TIER: 'free' } })).err).toContain('unset BANDS_TIER')
+    expect((await ask('events AAPL pe_vs_sector', { env: { BANDS_TIER: 'free' } })).err).toContain(
+      '  locally: BANDS_TIER= bands events AAPL pe_vs_sector\n',
+    )
   })
 
   test('5: bad data names its place and leaves nothing behind', async () => {

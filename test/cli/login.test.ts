@@ -209,9 +209,11 @@ describe('a stored key', () => {
     expect((await ask(line)).err).toBe(
       'error: No.\n  key:   bands login, profile work\n  try:   bands login --profile work\n',
     )
-    expect((await ask(line, { env: { BANDS_API_KEY: KEY } })).err).toBe('error: No.\n  key:   BANDS_API_KEY\n')
+    expect((await ask(line, { env: { BANDS_API_KEY: KEY } })).err).toBe(
+      'error: No.\n  key:   BANDS_API_KEY\n  try:   bands doctor --profile work\n',
+    )
     expect((await ask(`${line} --key-file ${file}`, { env: { COLUMNS: '500' } })).err).toBe(
-      `error: No.\n  key:   --key-file ${file}\n`,
+      `error: No.\n  key:   --key-file ${file}\n  try:   bands doctor --profile work --key-file ${file}\n`,
     )
   })
 

@@ -6,6 +6,7 @@ import { GOOD_PAGE, good, json, nobody, reset, scripted, silence, type Turn, tex
 import { firstInQuick, notInQuick } from '../support/full.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { expectEnd, expectRefusal, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { isPasteable, lastLine } from './support/slips.js'
 
 const KEY = 'bands_canary0123456789'
 
@@ -292,6 +293,7 @@ describe('a fault of a server', () => {
         expect([ran.code, ran.out]).toEqual([code, ''])
         expect(ran.err).not.toContain('canary')
         if (format === '') expect(ran.err.match(/^error: /gm)).toHaveLength(1)
+        if (format === '') expect(isPasteable(lastLine(ran.err))).toBe(true)
         if (format === '--json') expect(JSON.parse(ran.err)).toHaveProperty('message')
       }
       expect(existsSync(home.file('.local'))).toBe(false)
@@ -305,12 +307,12 @@ describe('a fault of a server', () => {
     )
     const env = { BANDS_API_KEY: KEY }
     expect((await typed(`events ABC rsi_zone --remote ${limited.url}`, { env })).err).toBe(
-      'error: No.\n  again:   2199-01-01T00:00:00Z\n  upgrade: https://x.example/up\n',
+      `error: No.\n  again:   2199-01-01T00:00:00Z\n  upgrade: https://x.example/up\n  try:     bands status --remote ${limited.url}\n`,
     )
     expect(limited.arrivals).toHaveLength(1)
     const refused = await scripted(refusal(401, 'unauthorized'))
     expect((await typed(`events ABC rsi_zone --remote ${refused.url}`, { env })).err).toBe(
-      'error: No.\n  key:   BANDS_API_KEY\n',
+      `error: No.\n  key:   BANDS_API_KEY\n  try:   bands doctor --remote ${refused.url}\n`,
     )
   })
 

@@ -491,6 +491,7 @@ describe('at a server', () => {
     const unknown = await ask(`study AAPL rsi_zone --remote ${server.url}`, { env: env(folder.file('bands.db')) })
     expect(unknown.code).toBe(3)
     expect(unknown.err.replace(/\s+/g, ' ')).toContain(`here: AAPL has prices here; ${server.url} does not know it`)
+    expect(unknown.err).toMatch(/\n {2}try: {3}bands study AAPL rsi_zone --remote local\n$/)
     expect((await ask(`check lookahead AAPL --remote ${server.url}`)).code).toBe(2)
     expect((await ask(`study SIM0001 rsi_zone --remote ${server.url} --tier pro`, { env: env() })).code).toBe(2)
   })

@@ -124,6 +124,56 @@ notInQuick(
   },
 )
 
+const NO_STRATEGIES = [
+  'tickers: [AAPL]\nentry: {field: rsi_zone, bands: [oversol]}\nexit: {hold: 5}\n',
+  'tickers: [AAPL]\nentry: {when: rsi_zone oversold}\nexit: {hold: 5}\n',
+  'tickers: [AAPL]\nentry: {field: rsi_zone}\nexit: {}\n',
+  'tickers: [AAPL\n',
+  '',
+]
+
+test.each(firstInQuick(NO_STRATEGIES, 2))(
+  'the faulty strategy file %j ends in a line that prints a right one',
+  async text => {
+    const file = folder.file('faulty.yaml')
+    writeFileSync(file, text)
+    for (const line of [`backtest ${file}`, `backtest --tickers AAPL ${file}`, `compare ${file} ${file}`]) {
+      const { code, err } = await ask(line)
+      expect([code, err.split('\n').at(-2)]).toEqual([
+        5,
+        '  example: bands backtest --all rsi_zone --print-config --hold 20',
+      ])
+      const { out } = await run(wordsOf(lastLine(err)).slice(1), { env })
+      writeFileSync(file, out)
+      expect(await ask(`backtest ${file} --tests "draws 9"`)).toMatchObject({ code: 0 })
+      writeFileSync(file, text)
+    }
+  },
+)
+
+test('a strategy file among tickers ends in the line that trades it', async () => {
+  const file = folder.file('strategy.yaml')
+  writeFileSync(file, (await ask('backtest AAPL rsi_zone --band oversold --hold 5 --print-config')).out)
+  for (const command of ['check lookahead', 'sweep', 'study', 'now']) {
+    const { code, err } = await ask(`${command} ${file}`)
+    expect([code, lastLine(err)]).toEqual([2, `bands backtest ${file}`])
+    expect(err.replace(/\s+/g, ' ')).toContain(`"${file}" is a strategy file, and tickers are expected here;`)
+  }
+})
+
+test('a file of tickers without its @ ends in the line that has it', async () => {
+  const file = folder.file('list.txt')
+  writeFileSync(file, 'AAPL\n')
+  for (const [before, after] of [
+    ['now', '--field rsi_zone'],
+    ['tally', 'rsi_zone --band oversold'],
+  ]) {
+    const { code, err } = await ask(`${before} ${file} ${after}`)
+    expect([code, lastLine(err)]).toEqual([2, `bands ${before} @${file} ${after}`])
+    expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+  }
+})
+
 test('a sector that is typed as an option stays in the line, which the sample answers', async () => {
   for (const command of ['scan', 'scan oversold']) {
     const { err } = await run(wordsOf(`${command} --sector "Information Technology"`))

@@ -153,8 +153,10 @@ export function replaceWithinWord(
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
+/** The settings that say which database or server is asked. */
+const SOURCE_SETTINGS = ['--db', '--remote', '--profile', '--key-file', '--allow-plain-http']
 /** The settings that stay in the next command: where it asks, and as of which day. */
-const LASTING_SETTINGS = '--db --remote --profile --key-file --allow-plain-http --tier --as-of'
+const LASTING_SETTINGS = [...SOURCE_SETTINGS, '--tier', '--as-of']
 
 /**
  * The line of the next command: it asks the same source about the same day and range.
@@ -171,7 +173,7 @@ export function nextLine(
   const filters = optionsOf(otherFilters).map(longName)
   const poolNames = POOL_OPTIONS.map(longName)
   const subjects = tickers.length > 0 || typedOptions(argv, poolNames).length > 0 ? tickers : ['--all']
-  const lasting = [...LASTING_SETTINGS.split(' '), ...filters, ...(tickers.length > 0 ? [] : poolNames)]
+  const lasting = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : poolNames)]
   return quotedLine([command, ...subjects, ...words, ...typedOptions(argv, lasting)])
 }
 
@@ -182,6 +184,11 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
     const isFlag = [...GLOBAL_OPTIONS, ...POOL_OPTIONS].some(spec => longName(spec) === name && !takesValue(spec))
     return word !== name || isFlag ? [word] : argv.slice(at, at + 2)
   })
+}
+
+/** A line with the typed options that choose the database or server. */
+export function withTypedSource(line: readonly string[], argv: readonly string[]): string[] {
+  return [...line, ...typedOptions(argv, SOURCE_SETTINGS)]
 }
 
 /** A line with the typed options that choose its files: of the database, and of accounts where it is about these. */

@@ -128,16 +128,22 @@ async function humanForm(error: Error, run: FailedRun): Promise<string[]> {
   const [first = '', ...wrapped] = wrap(`error: ${firstLine}`, width)
   const lines = [first.replace(/^error:/, paint.bad('error:')), ...wrapped, ...otherLines]
   const help = (await helpLines(error, run)).filter(([, text]) => text !== '')
+  if (error instanceof BandsError && !LINE_TO_PASTE.test(help.at(-1)?.[1] ?? '')) {
+    const { lastLine } = await import('./last-line.js')
+    help.push(await lastLine(error, run, entryOf(argv)))
+  }
   const labelWidth = Math.max(7, ...help.map(([label]) => label.length + 2))
   for (const [label, text] of help) {
     // A line to paste stays whole.
-    const texts = text.startsWith('bands ') ? [printable(text)] : wrap(printable(text), width - labelWidth - 2)
+    const texts = LINE_TO_PASTE.test(text) ? [printable(text)] : wrap(printable(text), width - labelWidth - 2)
     texts.forEach((line, i) => {
       lines.push(`  ${(i === 0 ? `${label}:` : '').padEnd(labelWidth)}${line}`)
     })
   }
   return lines
 }
+
+const LINE_TO_PASTE = /^(BANDS_TIER= )?bands /
 
 /** The message for people. It does not list the allowed values: a line below it does. */
 function messageWords(error: Error, fields: FieldSet | undefined): Words {
@@ -203,12 +209,13 @@ async function redirectedLine(argv: readonly string[]): Promise<string | null> {
 }
 
 /** How to see what a tier does not show: a higher tier; with the local database also the answer without a tier. */
-function tierHelp({ upgradeUrl }: TierRestricted, { argv, context }: FailedRun): HelpLine[] {
+async function tierHelp({ upgradeUrl }: TierRestricted, { argv, context }: FailedRun): Promise<HelpLine[]> {
   const upgrade: HelpLine = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
   // At a server the key decides, so no option can be left out.
   if (context?.usedRemote != null) return [upgrade]
-  const isTyped = argv.some(word => word.startsWith('--tier'))
-  return [upgrade, ['locally', isTyped ? 'leave out --tier' : 'unset BANDS_TIER']]
+  const { withoutOption } = await import('./working-line.js')
+  const line = withoutOption(argv, '--tier')
+  return [upgrade, ['locally', line === null ? `BANDS_TIER= ${quotedLine(argv)}` : quotedLine(line)]]
 }
 
 /** The source of a key that a server refused, and the login that replaces it. Empty if no server was called. */
@@ -341,8 +348,13 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
   }
   const tickers = await context.opened.bands.tickers()
   // Local tickers do not help with a ticker that a server does not know.
-  if (context.usedRemote !== null && tickers.includes(missing.name))
-    return [['here', `${missing.name} has prices here; ${context.usedRemote.url} does not know it`]]
+  if (context.usedRemote !== null && tickers.includes(missing.name)) {
+    const { withoutOption } = await import('./working-line.js')
+    return [
+      ['here', `${missing.name} has prices here; ${context.usedRemote.url} does not know it`],
+      ['try', quotedLine([...(withoutOption(argv, '--remote') ?? argv), '--remote', 'local'])],
+    ]
+  }
   const firstTickers = tickers.slice(0, MAX_LISTED_TICKERS).join(' ')
   const omitted = tickers.length - MAX_LISTED_TICKERS
   const [line = ''] =
