@@ -1,3 +1,4 @@
+import { column, integerColumn, withReusedMemory } from '../indicators/columns.js'
 import { MAX_RANKS_ONE_BY_ONE, movingRanks, percentile, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, type Outcomes, returnOver, type Series } from '../model/series.js'
@@ -53,8 +54,13 @@ export function performanceIndex(rank: number, bar: number, window: number): num
 
 /** The rank of the return after each bar among the returns that had ended by the bar; -1 with fewer than `minReference`. */
 function ranksAmongEarlier(close: Float64Array, window: number, minReference: number): Int32Array {
-  const returns = forwardReturns(close, window)
-  return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank
+  const bars = close.length
+  return withReusedMemory(() => {
+    const returns = forwardReturns(close, window, column(bars))
+    const memory = { rank: integerColumn(bars), size: integerColumn(bars) }
+    const { rank } = movingRanks(returns, { lag: window, history: bars, least: minReference }, 0, memory)
+    return rank.slice()
+  })
 }
 
 /**
