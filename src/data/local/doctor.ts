@@ -193,6 +193,7 @@ function importsCheck({ steps, files, since }: Pending): Check {
   return warningCheck('imports', what, mend)
 }
 
+/** Whether the events were made with the definitions of this version; `''`: no bars yet. */
 function definitionsCheck(definitions: string): Check {
   if (definitions === DEFINITIONS_VERSION || definitions === '')
     return okCheck('definitions', definitions || 'nothing derived yet')
@@ -210,6 +211,7 @@ function journalCheck(journal: string, path: string): Check {
   return warningCheck('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
+/** Whether another process is writing, or died while it was. */
 function writerCheck({ writer }: Inspection): Check {
   if (writer === null) return okCheck('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
@@ -237,6 +239,7 @@ function permissionsCheck(path: string, folder: string): Check {
   return warningCheck(name, detail, sentence`choose another with ${parameter('db')}`)
 }
 
+/** Whether the disk has room for an import. @param size of the database file, in bytes */
 function spaceCheck(folder: string, size: number): Check {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
@@ -246,6 +249,7 @@ function spaceCheck(folder: string, size: number): Check {
   return warningCheck('space', `${detail}, little for an import`, mend)
 }
 
+/** Whether the folder is on a local file system; only known on Linux. */
 function fileSystemCheck(folder: string): Check {
   const kind = process.platform === 'linux' ? NETWORK_FILE_SYSTEMS[statfsSync(folder).type >>> 0] : undefined
   if (kind === undefined) return okCheck('file system', 'local')

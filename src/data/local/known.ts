@@ -167,6 +167,7 @@ function* tickerOddities(ticker: string, { origins, marks }: BarsAsOf, medianLas
   if (last < medianLast - FAR_DAYS && !isDelisted) yield makeOddity('far_behind', ticker, last)
 }
 
+/** An oddity; keys that its kind does not have are null. */
 function makeOddity(
   kind: StoredOddity['kind'],
   ticker: string,

@@ -191,6 +191,7 @@ export function sessionsUpTo(end: Day, count: number, sevenDays = false): Int32A
   return days
 }
 
+/** The days of a year on which the simulated exchange is closed, besides weekends. */
 function holidaysOf(year: number): ReadonlySet<Day> {
   return new Set([
     observedHoliday(dayOf(year, 1, 1)!),

@@ -119,6 +119,7 @@ function drawWorld({ seed, bars, end, sevenDays = false }: SimulateOptions): Wor
   }
 }
 
+/** The ticker of a number in a world. Its bars are drawn at once, its facts on first use. */
 function simulateTicker(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
   const random = Random.stream(root, index)
   const bars: Series = { ...emptySeries('daily', days.length), days, known: days }
