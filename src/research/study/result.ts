@@ -272,7 +272,8 @@ export type Warning = readonly [WarningKind, string | null | false]
 
 /** The sentences of warnings, the most serious kind first. */
 export function bySeverity(warnings: readonly Warning[]): string[] {
-  return WARNING_KINDS.flatMap(kind =>
-    warnings.flatMap(([kindOfWarning, sentence]) => (kindOfWarning === kind && sentence ? sentence : [])),
-  )
+  const sentences: string[] = []
+  for (const kind of WARNING_KINDS)
+    for (const [kindOfWarning, sentence] of warnings) if (kindOfWarning === kind && sentence) sentences.push(sentence)
+  return sentences
 }

@@ -3,6 +3,7 @@ import { numberText } from '../../core/errors.js'
 import { daysAt, rangeOf } from '../../core/model/calendar.js'
 import { type Day, formatDay } from '../../core/model/day.js'
 import type { EventFilter } from '../../core/params/studies.js'
+import { sum } from '../../core/statistics/moments.js'
 import { LEVEL, TESTS_CHECKED_IN } from '../../core/statistics/verdict.js'
 import { ESTIMATION } from './abnormal.js'
 import { isVolatile, LEAST_UNITS, type StudyWindow, tooFewEvents, type Warning, type WarningKind } from './result.js'
@@ -276,32 +277,32 @@ const STRONGER_PREFIXES = ['strong', 'deep', 'deeply', 'extremely']
 /** Suggested queries, in sentences: add a stronger band that was left out, such as `deep_oversold` to `oversold`. */
 export function hintsOf({ query: { filter }, subjects }: Material): string[] {
   const { bands, context } = filter
-  const sumOverSubjects = (countIn: (subject: Subject) => number): number =>
-    subjects.reduce((sum, subject) => sum + countIn(subject), 0)
   const eventsEntering = (band: string): number =>
-    sumOverSubjects(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
+    sum(subjects.map(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0))
   const eventsInContext = (band: string): number =>
-    sumOverSubjects(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
-  return [
-    ...strongerBands('band', bands, eventsEntering),
-    ...(context === null ? [] : strongerBands(`context band of ${context.ticker}`, context.bands, eventsInContext)),
-  ]
+    sum(subjects.map(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0))
+  const hints = strongerBands('band', bands, eventsEntering)
+  if (context === null) return hints
+  return [...hints, ...strongerBands(`context band of ${context.ticker}`, context.bands, eventsInContext)]
 }
 
 /**
  * A sentence for each band that is a stronger form of a chosen one, was not chosen, and has events.
- * @param what the kind of band, as in the sentence
+ * @param kind of band, as in the sentence
  * @param eventsOf number of events that a band would add
  */
-function strongerBands(what: string, chosen: readonly string[] | null, eventsOf: (band: string) => number): string[] {
-  return (chosen ?? []).flatMap(band =>
-    STRONGER_PREFIXES.flatMap(word => {
-      const stronger = `${word}_${band}`
+function strongerBands(kind: string, chosen: readonly string[] | null, eventsOf: (band: string) => number): string[] {
+  const sentences: string[] = []
+  for (const band of chosen ?? []) {
+    for (const prefix of STRONGER_PREFIXES) {
+      const stronger = `${prefix}_${band}`
       const more = chosen!.includes(stronger) ? 0 : eventsOf(stronger)
-      if (more === 0) return []
-      return `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}. Name both as the ${what}: ${band},${stronger}.`
-    }),
-  )
+      if (more === 0) continue
+      const what = `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}`
+      sentences.push(`${what}. Name both as the ${kind}: ${band},${stronger}.`)
+    }
+  }
+  return sentences
 }
 
 /** Assumptions behind the numbers, one a line. */
@@ -333,6 +334,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
 export const RETURNS_ASSUMED =
   'Returns are from the close of the event to the close at the end of the window, without costs. The close is known only after trading, so a trade needs a later price (a backtest does that).'
 
+/** The last assumptions of studies and sweeps. */
 export function commonAssumptions(seed: number): string[] {
   return [
     'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
@@ -360,6 +362,7 @@ function leaningLine(field: string): string {
   return `${field} is made from prices, and the base holds the fall or rise before an event. In short ranges the difference leans the other way by a part of its spread.`
 }
 
+/** Whether the prices are adjusted for dividends, as a sentence. */
 function pricesLine(subjects: Material['subjects']): string {
   const raw = subjects.filter(({ prices }) => excludesDividends(prices)).length
   const adjusted = subjects.some(({ prices }) => prices.adjustment !== 'raw')

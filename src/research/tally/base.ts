@@ -181,6 +181,7 @@ export function measuredBase(pool: GroupPool, bases: WindowBases, quantiles: rea
   }
 }
 
+/** The base where prices are unknown: the shares for which the performance bands were cut. */
 export function theoreticalBase(): Base {
   return {
     kind: 'theoretical',

@@ -57,8 +57,9 @@ function testEqualRows(
   const counts = bands.map(() => contexts.map(() => bands.map(() => 0)))
   const indexOf = new Map(bands.map((band, i) => [band, i]))
   for (const { band, prev_band, context_band, times = 1 } of changes) {
+    const from = indexOf.get(prev_band)!
     const context = contexts.indexOf(context_band ?? '')
-    if (context !== -1) counts[indexOf.get(prev_band)!]![context]![indexOf.get(band)!]! += times
+    if (context !== -1) counts[from]![context]![indexOf.get(band)!]! += times
   }
   const { total, reason, rows } = andersonGoodman(counts)
   const whyUntested = 'not left for different bands in different contexts'

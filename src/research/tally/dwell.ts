@@ -107,6 +107,7 @@ export class CollectedChanges {
     }
   }
 
+  /** Counts a change by its names; the arguments are their numbers. */
   #addChange(band: number, prev: number, context: number, day: number): void {
     // One number for the three names.
     const key = (context * MAX_NAMES + prev) * MAX_NAMES + band

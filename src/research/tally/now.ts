@@ -85,8 +85,10 @@ export async function now(source: Source, query: NowQuery, { step }: RunContext 
 /** Whether a field is in a queried band, and entered it on or after the queried day, or in the last bars. */
 function matchesBandAndSince({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
   if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
+  if (query.since === undefined) return true
   if (typeof query.since === 'number') return since !== null && parseDay(since)! >= query.since
-  return query.since === undefined || (initial === false && bars !== null && bars <= query.since.last)
+  // No transition entered an initial band.
+  return initial === false && bars !== null && bars <= query.since.last
 }
 
 /** Throws InvalidParameter for a band that none of the fields has. */

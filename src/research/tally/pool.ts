@@ -55,6 +55,7 @@ export interface PoolInfo {
   when?: string
 }
 
+/** The tickers and the query of an answer, as its first keys. */
 export function poolInfo(
   tickers: string[],
   { field, timeframe, bands, context, when }: Omit<PoolQuery, 'tickers'>,

@@ -108,6 +108,7 @@ function bandsOf(changes: readonly Change[], vocabulary: readonly string[]): str
   return [...bands].sort(byVocabulary(vocabulary))
 }
 
+/** The figures of some changes and of the periods that they began. */
 function figuresOf(
   bands: readonly string[],
   changes: readonly Change[],
@@ -124,6 +125,7 @@ function figuresOf(
   }
 }
 
+/** How to read the figures, in sentences. */
 function notesOf(tickers: readonly string[], hasContext: boolean): string[] {
   const contextNotes = [
     `A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by chance. They treat consecutive periods as independent, and find too much. ${TESTS_CHECKED_IN}`,

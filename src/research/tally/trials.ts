@@ -29,6 +29,7 @@ export function trialsOf(
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
   const groupValues = value === null ? [] : [value]
+  const contextBand = by === 'context' ? value : null
   const dates = datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) })
   return {
     field,
@@ -37,7 +38,7 @@ function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | nu
     prev_bands: by === 'prev_band' ? groupValues : null,
     stability: by === 'stability' ? (groupValues as EventFilter['stability']) : null,
     max_flips: null,
-    context: context === undefined ? null : contextOf(context, by === 'context' ? value : null),
+    context: context === undefined ? null : contextOf(context, contextBand),
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
     ...dates,
