@@ -274,6 +274,7 @@ function tradeRow(strategy: Strategy, { taken, bars: barsHeld, mfe, mae }: Trade
   }
 }
 
+/** What the figures of a backtest assume, one a line. @param exposure the average one, a fraction */
 function assumptionsOf(
   { strategy, members }: LoadedStrategy,
   barsAYear: number,

@@ -193,7 +193,8 @@ function returnsOnSharedBars(held: HeldPortfolio, { timeframe, days, curve }: Co
 export function sharedBarIndices(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
   const keyOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
   const indexByKey = calendars.map(days => new Map(Array.from(days, (day, i) => [keyOf(day), i])))
-  const sharedKeys = [...(indexByKey[0]?.keys() ?? [])].filter(key => indexByKey.every(indices => indices.has(key)))
+  const [firstIndices, ...others] = indexByKey
+  const sharedKeys = [...(firstIndices?.keys() ?? [])].filter(key => others.every(indices => indices.has(key)))
   return indexByKey.map(indices => sharedKeys.map(key => indices.get(key)!))
 }
 

@@ -319,18 +319,21 @@ function smoothnessOf(
   values: readonly (number | null)[],
   firstEqual: readonly number[],
 ): number | null {
-  const pairs = values.flatMap((value, cell): [number, number][] => {
-    if (value === null || firstEqual[cell] !== cell) return []
+  const cellValues: number[] = []
+  const neighbourMeans: number[] = []
+  for (const [cell, value] of values.entries()) {
+    if (value === null || firstEqual[cell] !== cell) continue
     const neighbours = new Set(neighboursAt(axes, cell).map(neighbour => firstEqual[neighbour]!))
     neighbours.delete(cell)
     const neighbourMean = mean([...neighbours].flatMap(neighbour => values[neighbour] ?? []))
-    return neighbourMean === null ? [] : [[value, neighbourMean]]
-  })
-  const cellValues = Float64Array.from(pairs, ([value]) => value)
-  const neighbourMeans = Float64Array.from(pairs, ([, neighbourMean]) => neighbourMean)
-  return regression(cellValues, neighbourMeans)?.r ?? null
+    if (neighbourMean === null) continue
+    cellValues.push(value)
+    neighbourMeans.push(neighbourMean)
+  }
+  return regression(Float64Array.from(cellValues), Float64Array.from(neighbourMeans))?.r ?? null
 }
 
+/** What the figures of a grid assume, one a line. */
 function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   const { fill, costs, side, risk_free, seed } = strategies[0]!
   return [

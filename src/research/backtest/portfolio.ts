@@ -189,6 +189,7 @@ class Run {
     return this.#part.to < this.#calendar.length
   }
 
+  /** Adds the interest on cash since the day before, if cash is above 0. */
   #addInterest(index: number): void {
     const { cash_rate } = this.#strategy.portfolio
     if (cash_rate === 0 || index === this.#part.from || !(this.#cash > 0)) return

@@ -268,7 +268,10 @@ function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calend
     const indices = indicesIn(calendar, member.bars.days)
     const eligibleBarAt = eligibleBarByDay(member, indices, calendar.length)
     const signalBars = Int32Array.from(byMember.get(member)!, ({ signal }) => signal).sort()
-    const dayIndices = signalBars.map(bar => (eligibleBarAt[indices[bar]!] === bar ? indices[bar]! : NO_DAY))
+    const dayIndices = signalBars.map(bar => {
+      const dayIndex = indices[bar]!
+      return eligibleBarAt[dayIndex] === bar ? dayIndex : NO_DAY
+    })
     return { dayIndices, netAt: netReturnsByDay(strategy, member, signalBars, eligibleBarAt) }
   })
 }

@@ -365,7 +365,8 @@ function rollingYear(curve: Curve): Pick<EquityPoint, 'rolling_sharpe' | 'rollin
 
 /** Return of each calendar year of a curve, from the previous close, and its deepest fall from a high of the year. */
 export function yearsOf({ days, equity, start }: { days: Int32Array } & Pick<Curve, 'equity' | 'start'>): Year[] {
-  const firstBars = Array.from(days.keys()).filter(bar => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!))
+  const isFirstOfYear = (bar: number): boolean => bar === 0 || yearOf(days[bar]!) !== yearOf(days[bar - 1]!)
+  const firstBars = Array.from(days.keys()).filter(isFirstOfYear)
   return firstBars.map((firstBar, i) => {
     const before = firstBar === 0 ? start : equity[firstBar - 1]!
     const values = Float64Array.from([before, ...equity.subarray(firstBar, firstBars[i + 1])])

@@ -87,6 +87,7 @@ export async function logAndDeflate(
   { family, vocabularies, tests = null }: LogOptions,
 ): Promise<Backtest['trials']> {
   const runTrials = tried.map(strategy => trialOf(strategy, vocabularies))
+  // Each strategy once; the same rules on the same data have the same hash.
   const distinct = runTrials.filter(({ hash }, i) => runTrials.findIndex(trial => trial.hash === hash) === i)
   const headline = tests === null ? runTrials[0]! : trialOfTests(tests, runTrials)
   const trialsToLog = tests === null || tests.p === null ? distinct : [...distinct, headline]

@@ -183,7 +183,7 @@ const ENOUGH_FOR_LETTERS = 26
  */
 function firstTickersInWords(trades: Simulation['trades'], members: readonly Member[]): string {
   const names = trades.map(({ member }) => member.ticker)
-  const first = names.reduce((least, name) => (name < least ? name : least), names[0] ?? '')
+  const [first = ''] = names.toSorted()
   const start = members.length < ENOUGH_FOR_LETTERS ? first : first.slice(0, 1)
   const isOfTicker = start === first
   const n = names.filter(name => (isOfTicker ? name === first : name.startsWith(start))).length

@@ -83,11 +83,11 @@ export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'p
 
 /** The values of each strategy that are not common to all: `hold 5`. */
 export function differingValues(strategies: readonly Strategy[]): string[] {
-  const leavesOfEach = strategies.map(strategy => new Map(leavesOf(strategy)))
-  const keys = [...new Set(leavesOfEach.flatMap(leaves => [...leaves.keys()]))]
-  const differing = keys.filter(key => new Set(leavesOfEach.map(leaves => leaves.get(key))).size > 1)
+  const valuesOfEach = strategies.map(strategy => new Map(valuesByPath(strategy)))
+  const keys = [...new Set(valuesOfEach.flatMap(values => [...values.keys()]))]
+  const differing = keys.filter(key => new Set(valuesOfEach.map(values => values.get(key))).size > 1)
   return strategies.map((strategy, i) => {
-    const parts = differing.map(key => leafInWords(key, leavesOfEach[i]!.get(key)))
+    const parts = differing.map(key => valueInWords(key, valuesOfEach[i]!.get(key)))
     return parts.length === 0 ? strategyInWords(strategy) : parts.join(', ')
   })
 }
@@ -96,7 +96,7 @@ export function differingValues(strategies: readonly Strategy[]): string[] {
  * A key of a strategy without its section, and its value: `max positions 5`. The lag of conditions belongs to the whole
  * strategy, not to the context.
  */
-function leafInWords(key: string, text = 'none'): string {
+function valueInWords(key: string, text = 'none'): string {
   if (key === 'lag') return lagInWords(text === 'none' ? undefined : Number(text))[0] ?? 'other tickers on the same day'
   const name = key === 'entry.context.lag' ? 'context lag' : key.split('.').at(-1)!.replaceAll('_', ' ')
   return `${name} ${text}`
@@ -121,11 +121,11 @@ function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string 
 }
 
 /** Each single value of a document that is not null, as text, with its path: `['entry.field', 'rsi_zone']`. */
-function leavesOf(value: unknown, path = ''): [path: string, text: string][] {
+function valuesByPath(value: unknown, path = ''): [path: string, text: string][] {
   if (value === null) return []
   if (typeof value !== 'object') return [[path, String(value)]]
   if (Array.isArray(value)) return [[path, value.join(', ')]]
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path === '' ? key : `${path}.${key}`))
+  return Object.entries(value).flatMap(([key, inner]) => valuesByPath(inner, path === '' ? key : `${path}.${key}`))
 }
 
 /** For example `hold 20, stop 5 %`. */

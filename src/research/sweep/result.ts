@@ -146,6 +146,7 @@ export interface KnownSweep extends SweepQuery {
 /** Limit on the number of cells: a table of this size still fits the memory. */
 const MOST_CELLS = 500_000
 
+/** Throws InvalidParameter for more cells than a sweep takes. */
 export function refuseTooManyCells(cells: number): void {
   if (cells <= MOST_CELLS) return
   const allowed = `at most ${numberText(MOST_CELLS)} combinations`

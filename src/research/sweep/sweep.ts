@@ -136,6 +136,7 @@ function headOf({ tickerData, timeline, query }: SweepRun, asOf: number | null) 
   }
 }
 
+/** What the figures of a sweep assume, one a line. @param cells the number that p is corrected for */
 function assumptionsOf(query: SweepQuery, cells: number): string[] {
   const { resamples, pbo_blocks, seed } = query
   return [

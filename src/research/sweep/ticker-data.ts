@@ -110,6 +110,7 @@ function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline
   return { kind: 'cv', embargo, folds, paths: null }
 }
 
+/** The folds of a plan with their names, and without other keys. */
 function withNames<One extends Fold>(
   folds: readonly One[],
   name: (fold: One, i: number) => string,
