@@ -325,13 +325,13 @@ type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string |
 /**
  * Aftermath bands after events and after any bar of the tickers with events, in the order of PERFORMANCES. Lift = share
  * after events / share after any bar, where each ticker weighs by its events.
- * @param tooFew why there is no test; null where there may be one
+ * @param tooFewReason why there is no test; null where there may be one
  * @returns null where no event has an aftermath band
  */
 export function aftermathTally(
   subjects: readonly Subject[],
   horizon: number,
-  tooFew: string | null,
+  tooFewReason: string | null,
   options: ShiftOptions,
 ): AftermathTally | null {
   const withEvents = subjects.filter(({ signals }) => signals.bars.length > 0)
@@ -349,7 +349,7 @@ export function aftermathTally(
     base: PERFORMANCES.map((_, band) => members.reduce((sum, { counts }) => sum + counts[band]!, 0)),
     lift: eventCounts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
   }
-  if (tooFew !== null) return { ...figures, g: null, p: null, reason: tooFew }
+  if (tooFewReason !== null) return { ...figures, g: null, p: null, reason: tooFewReason }
   const test = gTestShift(members, calendar.length, horizon, PERFORMANCES.length, options)
   if ('reason' in test) return { ...figures, g: null, p: null, reason: test.reason }
   return { ...figures, g: test.g, p: test.p, reason: null }

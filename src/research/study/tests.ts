@@ -40,9 +40,13 @@ import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from '.
 
 type SamplingOptions = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
-/** The intervals of the difference. @param few the reason why there is none (too few events); null if there may be one */
-export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptions, few: string | null): Interval[] {
-  if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
+/** The intervals of the difference. @param tooFewReason why there is none (too few events); null if there may be one */
+export function intervalsOf(
+  cell: Cell,
+  { seed, resamples: reps }: SamplingOptions,
+  tooFewReason: string | null,
+): Interval[] {
+  if (tooFewReason !== null) return [noInterval('stationary bootstrap', tooFewReason), noInterval('bca', tooFewReason)]
   const { horizon } = cell
   return [
     stationaryInterval(cell, { reps, random: streamOf(seed, 'bootstrap', horizon) }),
@@ -50,8 +54,13 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: SamplingOptio
   ]
 }
 
-/** The tests of the difference, the default one first. @param few the reason why there is none, or null */
-export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery, few: string | null): TestResult[] {
+/** The tests of the difference, the default one first. @param tooFewReason why there is none; null if there may be */
+export function testsOf(
+  cell: Cell,
+  portfolio: EventPortfolio,
+  query: StudyQuery,
+  tooFewReason: string | null,
+): TestResult[] {
   const { horizon, members } = cell
   const { events, excess } = cell.series
   const shiftOptions = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
@@ -64,7 +73,9 @@ export function testsOf(cell: Cell, portfolio: EventPortfolio, query: StudyQuery
     // The textbook t, as if all excess returns were independent.
     ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
-  return tests.filter(([, , isQueried]) => isQueried).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+  return tests
+    .filter(([, , isQueried]) => isQueried)
+    .map(([test, run]) => (tooFewReason === null ? run() : noTest(test, tooFewReason)))
 }
 
 /** The excess return of each event over its ticker's base. */
@@ -72,9 +83,13 @@ function excessOf(members: Cell['members']): number[] {
   return members.flatMap(({ events, returns, base }) => Array.from(events, i => returns[i]! - base))
 }
 
-/** Random entries for the events of a cell. @param few the reason why there is none (too few events); null if there may be */
-export function randomEntries(cell: Cell, { seed, reps, resamples }: SamplingOptions, few: string | null): RandomEntry {
-  if (few !== null) return noDraws(cell, few)
+/** Random entries for the events of a cell. @param tooFewReason why there is none; null if there may be one */
+export function randomEntries(
+  cell: Cell,
+  { seed, reps, resamples }: SamplingOptions,
+  tooFewReason: string | null,
+): RandomEntry {
+  if (tooFewReason !== null) return noDraws(cell, tooFewReason)
   return randomEntry(cell, reps === 'all' ? resamples : reps, streamOf(seed, 'random_entry', cell.horizon))
 }
 

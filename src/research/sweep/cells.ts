@@ -110,8 +110,8 @@ function cellResult(key: Combination, pool: EventPool, query: KnownSweep): CellR
   const untested = { t: null, p: null, cell: null }
   const events = sums.n + pool.lost
   const result = { key, name, events, sums, baseHit: baseHitOf(pool), nonOverlapping, hit, pool, ...untested }
-  const few = whyTooFew(sums.n, nonOverlapping, query)
-  if (few !== null) return { ...result, reason: few }
+  const tooFewReason = whyTooFew(sums.n, nonOverlapping, query)
+  if (tooFewReason !== null) return { ...result, reason: tooFewReason }
   const { statistic: t, p, reason } = defaultTest(cell)
   return p === null ? { ...result, reason } : { ...result, t, p, reason: null, cell }
 }
