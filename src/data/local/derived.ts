@@ -91,7 +91,7 @@ export class DerivedCache {
     this.#maxBytes = maxBytes
   }
 
-  /** A record from the cache, or made. @param make derives the record; it is not cached if a write happens meanwhile */
+  /** A record from the cache, or made; null: unknown ticker. A made one is not cached if a write happens meanwhile. */
   async getOrMake(
     store: Store,
     fields: FieldSet,
