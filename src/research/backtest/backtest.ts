@@ -65,23 +65,23 @@ export async function backtest(
   // A missing ticker is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
-  const loaded = await loadStrategies(source, [strategy, ...(run.candidates ?? [])], step)
-  const [ready, ...candidates] = loaded as [LoadedStrategy, ...LoadedStrategy[]]
-  refuseShareCostsOnAdjusted(ready)
+  const allLoaded = await loadStrategies(source, [strategy, ...(run.candidates ?? [])], step)
+  const [loaded, ...candidates] = allLoaded as [LoadedStrategy, ...LoadedStrategy[]]
+  refuseShareCostsOnAdjusted(loaded)
   step?.(() => 'trades')
-  const { simulation, ranks: entryRanks } = await runAndTestDraws(ready, run.reps, source, step)
+  const { simulation, ranks: entryRanks } = await runAndTestDraws(loaded, run.reps, source, step)
   const { days } = simulation
   const trades = tradeResults(simulation)
   const { barsAYear, statistics, trade_statistics } = figuresOf(simulation, closedInExitOrder(trades))
   const curve = curveOf(simulation, barsAYear)
   const exposure = averageExposure(simulation)
-  const benchmarks = benchmarksOf(ready, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
+  const benchmarks = benchmarksOf(loaded, benchmark, exposure, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
   const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const tried = [{ ...strategyTrial(simulation), p: random_entry.p }, ...candidates.map(candidateTrial)]
-  const validated = await validateRun(source, ready, candidates, tried, run, step)
+  const validated = await validateRun(source, loaded, candidates, tried, run, step)
   const inEntryOrder = sortByDay(trades, ({ member, entryBar }) => member.bars.days[entryBar]!)
   const rows = inEntryOrder.map(trade => tradeRow(strategy, trade))
   const deflated = await logAndDeflate(tried, sampleOf(statistics.sharpe, returnsOf(curve), barsAYear), trials, {
@@ -110,9 +110,9 @@ export async function backtest(
     years: yearsOf({ days, ...curve }),
     drawdowns: deepestDrawdowns(simulation),
     trials: deflated,
-    assumptions: assumptionsOf(ready, barsAYear, run, random_entry, exposure),
+    assumptions: assumptionsOf(loaded, barsAYear, run, random_entry, exposure),
     warnings: [
-      ...bySeverity([...warningsOf(simulation, results, run), ...(await contextWarnings(source, ready))]),
+      ...bySeverity([...warningsOf(simulation, results, run), ...(await contextWarnings(source, loaded))]),
       ...source.remarks(),
     ],
   }
@@ -143,20 +143,20 @@ function candidateTrial(candidate: LoadedStrategy): StrategyTrial {
  */
 async function validateRun(
   source: PricedSource,
-  ready: LoadedStrategy,
+  loaded: LoadedStrategy,
   candidates: readonly LoadedStrategy[],
   tried: readonly StrategyTrial[],
   run: RunOptions,
   step?: Step,
 ): Promise<Validated | null> {
   const lastDay = tried.reduce((latest, { days }) => Math.max(latest, days.at(-1) ?? latest), -1)
-  const calendar = portfolioCalendar([ready, ...candidates].flatMap(({ members }) => members))
+  const calendar = portfolioCalendar([loaded, ...candidates].flatMap(({ members }) => members))
   const candidateNames = differingValues(candidates.map(({ strategy }) => strategy))
   // Other machines, if the source has any, make the choices in parallel; otherwise validate() makes them.
   const usesCluster = source.cluster !== undefined && candidates.length > 1
   const folds = usesCluster ? foldsOf(calendar.subarray(0, countUpTo(calendar, lastDay)), run) : null
   const choices = folds === null ? undefined : await candidateChoices(candidates, folds, calendar, source, step)
-  return validate(ready, { ready: candidates, names: candidateNames, choices }, { calendar, last: lastDay }, run)
+  return validate(loaded, { strategies: candidates, names: candidateNames, choices }, { calendar, last: lastDay }, run)
 }
 
 /**

@@ -122,13 +122,13 @@ const ASSUMPTIONS = [
 async function tradeEach(source: PricedSource, strategies: readonly Strategy[], step?: Step): Promise<TradedRival[]> {
   const traded: TradedRival[] = []
   for (const strategy of strategies) {
-    const [ready] = (await loadStrategies(source, [strategy], step)) as [LoadedStrategy]
-    refuseShareCostsOnAdjusted(ready)
+    const [loaded] = (await loadStrategies(source, [strategy], step)) as [LoadedStrategy]
+    refuseShareCostsOnAdjusted(loaded)
     const equities: Float64Array[] = []
     const each = ({ equity }: Simulation): void => {
       equities.push(equity)
     }
-    traded.push({ ...simulate(ready, undefined, undefined, { each }), equities })
+    traded.push({ ...simulate(loaded, undefined, undefined, { each }), equities })
   }
   return traded
 }

@@ -43,13 +43,13 @@ export interface DrawOptions {
  * lower median of the total return. `shuffle` makes draw 1 only, and `order: ticker` none.
  */
 export function simulate(
-  ready: LoadedStrategy,
+  loaded: LoadedStrategy,
   calendar?: Int32Array,
   part?: CalendarPart,
   options: DrawOptions = {},
 ): DrawnRun {
   const { draws = DRAWS, each } = options
-  const { only, run } = prepareRuns(ready, calendar, part)
+  const { only, run } = prepareRuns(loaded, calendar, part)
   if (only !== null) return { ...only, draws: null }
   const figures: DrawFigures[] = []
   for (let draw = 0; draw < draws; draw++) {

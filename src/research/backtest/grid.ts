@@ -67,23 +67,23 @@ export async function grid(
 ): Promise<Grid> {
   const { axes, statistic, strategies, run } = query
   checkFamily(run.family, trials)
-  const ready = await loadStrategies(source, strategies, step)
-  ready.forEach(refuseShareCostsOnAdjusted)
-  const data = gridData(ready, statistic, run.reps)
+  const loaded = await loadStrategies(source, strategies, step)
+  loaded.forEach(refuseShareCostsOnAdjusted)
+  const data = gridData(loaded, statistic, run.reps)
   const runTasks: RunTasks = tasks => runCells(data, tasks, source, step)
   const results = await runTasks(strategies.map((_, cell) => ({ cell, part: null })))
   const fullCells = results.map(({ whole }) => whole!)
   const cells = gridCells(axes, results)
   const values = cells.map(({ value }) => value)
   const best = indexOfGreatest(values)
-  const validated = await validateChoices(query, ready, data, fullCells, runTasks)
+  const validated = await validateChoices(query, loaded, data, fullCells, runTasks)
   step?.(() => 'probability of overfitting')
   const columns = alignedReturns(fullCells)
   const firstEqual = firstEqualCells(columns)
   const overfitting = overfittingOf(columns, firstEqual)
   const deflation = await deflateBest(source, query, fullCells, best, { validated, trials })
   const { barsAYear, statistics } = fullCells[best ?? 0]!
-  const bestRun = best === null ? null : simulate(ready[best]!)
+  const bestRun = best === null ? null : simulate(loaded[best]!)
   let bestCell: Grid['best'] = null
   if (best !== null && bestRun !== null) {
     const { deflated_sharpe_p05 } = deflation
@@ -196,9 +196,9 @@ async function deflateBest(
 type RunTasks = (tasks: readonly CellTask[]) => Promise<CellResult[]>
 
 /** The data of strategies for their runs; strategies that need the same data of their tickers share a list. */
-function gridData(ready: readonly LoadedStrategy[], statistic: GridData['statistic'], reps: number): GridData {
-  const lists = [...new Set(ready.map(({ members }) => members))]
-  const cells = ready.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
+function gridData(loaded: readonly LoadedStrategy[], statistic: GridData['statistic'], reps: number): GridData {
+  const lists = [...new Set(loaded.map(({ members }) => members))]
+  const cells = loaded.map(({ strategy, members }) => ({ strategy, list: lists.indexOf(members) }))
   return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
 }
 
@@ -211,10 +211,10 @@ function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridC
   })
 }
 
-/** The combination that each fold's training part chooses by the query's statistic, and its result on the test part. */
+/** The combination that each training part chooses by the query's statistic, and its tests; null without parts. */
 async function validateChoices(
   { axes, strategies, run }: GridQuery,
-  ready: readonly LoadedStrategy[],
+  loaded: readonly LoadedStrategy[],
   { calendar }: GridData,
   cells: readonly FullCell[],
   runTasks: RunTasks,
@@ -227,7 +227,7 @@ async function validateChoices(
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
-  return validate(ready[0]!, { ready, names, choices }, { calendar, last: lastDay }, run)
+  return validate(loaded[0]!, { strategies: loaded, names, choices }, { calendar, last: lastDay }, run)
 }
 
 /** The choice of each training part, by the scores of all cells on it. */
@@ -452,12 +452,12 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!
-    const ready = { strategy, members: lists[list]! }
-    if (part === null) calendars[list] ??= portfolioCalendar(ready.members)
+    const loaded = { strategy, members: lists[list]! }
+    if (part === null) calendars[list] ??= portfolioCalendar(loaded.members)
     const statisticOf = ({ statistics, trade_statistics }: Figures, { trades }: Pick<Simulation, 'trades'>) =>
       statistic === 't' ? tOfTrades(trades) : { ...statistics, ...trade_statistics }[statistic]
     const values: (number | null)[] = []
-    const simulation = simulate(ready, part === null ? calendars[list]! : calendar, part ?? undefined, {
+    const simulation = simulate(loaded, part === null ? calendars[list]! : calendar, part ?? undefined, {
       draws: COMBINATION_DRAWS,
       each: (run, draw) => {
         if (part !== null) values[draw] = statisticOf(figuresOf(run), run)

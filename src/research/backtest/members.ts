@@ -24,8 +24,8 @@ export interface Member {
   signals: Signals
   /** Possible bars of signals: those in the filter's dates on which the field has a band. */
   eligible: Int32Array
-  /** Bars of each event rule that ends a trade, ascending. On the same bar the first rule counts. */
-  ends: readonly { why: ExitEvent['why']; bars: Int32Array }[]
+  /** Bars of the events that end a trade, by rule, each ascending. On the same bar the first rule counts. */
+  exitEvents: readonly { why: ExitEvent['why']; bars: Int32Array }[]
   /** The rank of each signal, NaN without a value; null without a rank. */
   ranks: Float64Array | null
   /** The bands that a rank indexes; null where the rank is a number. */
@@ -149,9 +149,9 @@ function rankFieldOf(rank: Strategy['rank']): string | undefined {
 }
 
 /** The first event after a bar that ends a trade; its bar is -1 without one. On one bar: leave, then on, then when. */
-export function firstExitEvent({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
+export function firstExitEvent({ exitEvents }: Pick<Member, 'exitEvents'>, bar: number): ExitEvent {
   let first: ExitEvent = { bar: -1, why: 'leave' }
-  for (const { why, bars } of ends) {
+  for (const { why, bars } of exitEvents) {
     const next = bars[countUpTo(bars, bar)]
     if (next !== undefined && (first.bar < 0 || next < first.bar)) first = { bar: next, why }
   }
@@ -172,10 +172,10 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
   const atrByBar = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
   const conditionTruths = entry.when === undefined ? null : statesOf(entry.when).codes
   const signals = signalsIn(prices, states, eventsFilter(strategy), context, conditionTruths)
-  const ends: { why: ExitEvent['why']; bars: Int32Array }[] = []
-  if (exit.leave) ends.push({ why: 'leave', bars: states.bars })
-  if (exit.on !== null) ends.push({ why: 'on', bars: entriesInto(statesOf(exit.on.field), exit.on.bands) })
-  if (exit.when !== undefined) ends.push({ why: 'when', bars: entriesInto(statesOf(exit.when), [TRUTHS[TRUE]!]) })
+  const exitEvents: { why: ExitEvent['why']; bars: Int32Array }[] = []
+  if (exit.leave) exitEvents.push({ why: 'leave', bars: states.bars })
+  if (exit.on !== null) exitEvents.push({ why: 'on', bars: entriesInto(statesOf(exit.on.field), exit.on.bands) })
+  if (exit.when !== undefined) exitEvents.push({ why: 'when', bars: entriesInto(statesOf(exit.when), [TRUTHS[TRUE]!]) })
   return {
     ticker: prices.ticker,
     prices,
@@ -184,7 +184,7 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
     signals,
     ...ranksOf(strategy, prices, statesOf, signals),
     eligible: eligibleBars(prices, states, entry),
-    ends,
+    exitEvents,
   }
 }
 

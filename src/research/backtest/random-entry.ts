@@ -323,7 +323,7 @@ function netReturnsByDay(
 
 /** The net return of any trade from each day of the calendar; null where events end trades at a distance of their own. */
 function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array): Float64Array | null {
-  if (member.ends.length > 0) return null
+  if (member.exitEvents.length > 0) return null
   return Float64Array.from(barAt, bar => movedNetReturn(strategy, member, bar, NO_EXIT_EVENT))
 }
 

@@ -35,17 +35,17 @@ const BARS_A_MS = 20_000
  * threads: only other machines take them.
  */
 export async function runAndTestDraws(
-  ready: LoadedStrategy,
+  loaded: LoadedStrategy,
   reps: number,
   { cluster }: Workers,
   step: Step = () => {},
 ): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
-  const runs = prepareRuns(ready)
+  const runs = prepareRuns(loaded)
   if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
   const firstDraw = runs.run(1, { isBrief: true })
-  const data: DrawsData = { ...ready, isTested: reps > 0, longest: longestTradeBars(firstDraw.trades) }
+  const data: DrawsData = { ...loaded, isTested: reps > 0, longest: longestTradeBars(firstDraw.trades) }
   const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)
-  const ms = 1 + (DRAWS * ready.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
+  const ms = 1 + (DRAWS * loaded.members.reduce((sum, { bars }) => sum + bars.days.length, 0)) / BARS_A_MS
   const work = { job: 'draws' as const, data: () => data, tasks, ms, here: drawRunner(data, runs) }
   const tested: TestedDraw[] = []
   for await (const draw of runInOrder(work, { threads: 1, cluster })) {

@@ -60,7 +60,7 @@ interface Days {
 
 /** The strategies that each training part chooses from, and what a result calls them. */
 interface Candidates {
-  ready: readonly LoadedStrategy[]
+  strategies: readonly LoadedStrategy[]
   names: readonly string[]
   /** What each training part chooses, where already computed. */
   choices?: readonly Choice[] | undefined
@@ -77,14 +77,14 @@ interface Candidates {
  */
 export function validate(
   mainStrategy: LoadedStrategy,
-  { ready, names, choices }: Candidates,
+  { strategies, names, choices }: Candidates,
   { calendar, last }: Days,
   run: RunOptions,
 ): Validated | null {
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
-  const candidates = ready.length > 0 ? ready : [mainStrategy]
+  const candidates = strategies.length > 0 ? strategies : [mainStrategy]
   const parts: Validation['folds'] = []
   const tests: PartRun[] = []
   let purged = 0
@@ -163,9 +163,9 @@ function trainingScores(candidates: readonly PartRun[]): Score[] {
 }
 
 /** Trades a strategy in a part of the calendar, started with its capital. */
-function runPart(ready: LoadedStrategy, calendar: Int32Array, part: CalendarPart): PartRun {
+function runPart(loaded: LoadedStrategy, calendar: Int32Array, part: CalendarPart): PartRun {
   const drawn: PartRun['drawn'] = []
-  const simulation = simulate(ready, calendar, part, {
+  const simulation = simulate(loaded, calendar, part, {
     draws: COMBINATION_DRAWS,
     each: ({ trades }, draw) => {
       drawn[draw] = trades
