@@ -252,7 +252,7 @@ describe('bands import', () => {
   notInQuick('shows progress on a terminal alone, and takes it away', async () => {
     const slow = { pace: 300 }
     const seen = await ask(`import ${BARS}`, { ...slow, terminal: 80 })
-    expect(seen.err).toMatch(/\r(reading|deriving) {2}.*\.csv/)
+    expect(seen.err).toMatch(/\r(reading|merging|deriving) {2}.*\.csv/)
     const hint = '\nnext: bands now AAPL GSPC\n'
     expect(unpainted(seen.err).endsWith(`\r\u001b[K${hint}`)).toBe(true)
     expect((await ask(`import ${BARS}`, slow)).err).toBe('')
@@ -261,7 +261,7 @@ describe('bands import', () => {
     const dumb = { ...slow, terminal: 80, env: { TERM: 'dumb' } }
     expect((await ask(`import ${BARS}`, dumb)).err).toBe(hint)
     expect((await ask(`import ${BARS} --progress plain`, { pace: 6000 })).err).toMatch(
-      /^(reading|deriving) {2}\S+\.csv .*\n/,
+      /^(reading|merging|deriving) {2}\S+\.csv .*\n/,
     )
   })
 })

@@ -9,8 +9,8 @@ async function main(): Promise<void> {
   const importer = await openImporter({ db, env: {} })
   const tickers = [...simulatedTickers({ count: 210, bars: 3, seed: 6, end: 17_000 })]
   await importer.put(tickers.map(sourced), {
-    onProgress: ({ done }) => {
-      if (done < 205) return
+    onProgress: ({ stage, done }) => {
+      if (stage !== 'deriving' || done < 205) return
       process.stdout.write('under way\n')
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     },

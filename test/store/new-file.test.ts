@@ -98,7 +98,8 @@ describe('a first import', () => {
     if (disk === null) return skip('no disk of its own can be had here')
     const db = join(disk, 'bands.db')
     const tickers = [...MANY.slice(0, 200), ...LONG]
-    const onProgress = ({ done }: { done: number }): void => {
+    const onProgress = ({ stage, done }: ImportProgress): void => {
+      if (stage !== 'deriving') return
       const { blocks, bfree, bsize } = statfsSync(disk)
       if (done === 203) remount(disk, `size=${((blocks - bfree) * bsize) / 1024 + 200}k`)
     }
@@ -111,20 +112,19 @@ describe('a first import', () => {
     expect(await tickersIn(db)).toBe(204)
   })
 
-  it('reports the number of derived tickers, up to all of them', async () => {
-    const seen: number[] = []
-    const onProgress = ({ stage, done }: ImportProgress): void => {
-      if (stage === 'deriving') seen.push(done)
-    }
+  it('reports the number of merged tickers, then of derived ones, each up to all of them', async () => {
+    const seen: string[] = []
+    const onProgress = ({ stage, done, of }: ImportProgress): void => void seen.push(`${stage} ${done}/${of}`)
     await put(join(temporaryFolder(), 'bands.db'), MANY, { onProgress })
-    expect(seen).toEqual(MANY.map((_, i) => i + 1))
+    const all = (stage: string) => MANY.map((_, i) => `${stage} ${i + 1}/${MANY.length}`)
+    expect(seen).toEqual([...all('merging'), ...all('deriving')])
   })
 
   it('replaces no file that another program has made meanwhile', async () => {
     const folder = temporaryFolder()
     const db = join(folder, 'bands.db')
-    const onProgress = ({ done }: { done: number }): void => {
-      if (done === 205) writeFileSync(db, 'another')
+    const onProgress = ({ stage, done }: ImportProgress): void => {
+      if (stage === 'deriving' && done === 205) writeFileSync(db, 'another')
     }
     const refused = put(db, MANY, { onProgress })
     await expect(refused).rejects.toThrow(StorageError)

@@ -62,6 +62,7 @@ export async function mergeBars(
   store: Store,
   tickers: readonly SourcedBars[],
   choicesFor: (ticker: string) => Choices,
+  onTicker: (bars: number) => void,
 ): Promise<MergedBars> {
   const pending = await Pending.read(store)
   const merged: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
@@ -76,6 +77,7 @@ export async function mergeBars(
     // Data that do not fit into memory are merged a second time when they are written.
     const merge = (lent?: SeriesMemory) => mergeTicker(store, incoming, context, choices, lent)
     const result = await merge(memory)
+    onTicker('refused' in result ? 0 : result.report.bars)
     if ('refused' in result) {
       merged.refused.push(result.refused)
       continue

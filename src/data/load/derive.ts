@@ -13,7 +13,7 @@ import { decodeTail } from '../store/codec.js'
 import { pack } from '../store/packed.js'
 import type { Amendment, PackedRecord, PackedTail, Store, TickerEntry } from '../store/store.js'
 import { runInOrder, type Work } from '../threads.js'
-import type { ImportOptions } from './report.js'
+import type { ImportOptions, ImportProgress } from './report.js'
 
 export interface TickerData extends Company {
   /** Stored data before some bars that stay unchanged, with everything derived from them (default: none). */
@@ -78,26 +78,29 @@ export interface DerivedGroup<Ticker> {
 export async function* deriveGroups<Ticker>(
   groups: Ticker[][],
   recordOf: (ticker: Ticker) => Promise<PackedRecord>,
-  onTicker: (ticker: Pick<PackedRecord, 'entry'>) => void,
+  onTicker: (bars: number) => void,
 ): AsyncGenerator<DerivedGroup<Ticker>> {
   for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
     const records: PackedRecord[] = []
     for (const ticker of group) {
       const record = await recordOf(ticker)
       records.push(record)
-      onTicker(record)
+      onTicker(record.entry.bars)
     }
     yield { group, records, isLast: groups.length === 0 }
   }
 }
 
-/** Returns a function to call after each derived ticker. It reports their number and rows. */
-export function progressReporter(file: string, tickerCount: number, onProgress: ImportOptions['onProgress']) {
+/** Returns a function to call after each ticker with its number of bars. It reports how many are done, and their rows. */
+export function progressReporter(
+  { file, stage, of }: Pick<ImportProgress, 'file' | 'stage' | 'of'>,
+  onProgress: ImportOptions['onProgress'],
+) {
   let done = 0
   let rows = 0
-  return ({ entry }: Pick<PackedRecord, 'entry'>): void => {
-    rows += entry.bars
-    onProgress?.({ file, stage: 'deriving', done: ++done, of: tickerCount, rows })
+  return (bars: number): void => {
+    rows += bars
+    onProgress?.({ file, stage, done: ++done, of, rows })
   }
 }
 
@@ -111,7 +114,7 @@ const TASKS_AHEAD = 32
 export async function* deriveStored(
   store: Store,
   entries: readonly TickerEntry[],
-  onTicker: (ticker: Pick<PackedRecord, 'entry'>) => void,
+  onTicker: (bars: number) => void,
   cluster?: Cluster,
 ): AsyncGenerator<DerivedGroup<TickerEntry>> {
   const dataOf = (entry: TickerEntry): Promise<TickerData> => companyOf(store, entry)
@@ -132,7 +135,7 @@ export async function* deriveStored(
   let done = 0
   for await (const records of runInOrder(work, { threads: 1, cluster })) {
     const group = groups[done++]!
-    for (const entry of group) onTicker({ entry })
+    for (const { bars } of group) onTicker(bars)
     yield { group, records, isLast: done === groups.length }
   }
 }

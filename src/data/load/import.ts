@@ -205,7 +205,7 @@ export class Importer {
     pending.tickers.clear()
     for (const security of (await this.store.securities()).values()) pending.addSectorOf(security)
     const entries = await this.store.tickers()
-    const onTicker = progressReporter('', entries.length, onProgress)
+    const onTicker = progressReporter({ file: '', stage: 'deriving', of: entries.length }, onProgress)
     for await (const { records, isLast } of deriveStored(this.store, entries, onTicker, cluster)) {
       // Until the last ticker is written, the definitions of the store are marked as mixed, or as not derived at all.
       const untilLast = definitions === UNDERIVED ? UNDERIVED : HALF_REBUILT
@@ -384,7 +384,9 @@ export class Importer {
       const isFirstFile = replace && this.#run.claimReplacement(`bars ${ticker}`)
       return { replace: isFirstFile && !finishedTickers.has(ticker), scale, refusedBefore }
     }
-    const merged = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor))
+    const file = tickers[0]?.source ?? ''
+    const onTicker = progressReporter({ file, stage: 'merging', of: tickers.length }, onProgress)
+    const merged = await this.store.atOneMoment(() => mergeBars(this.store, tickers, choicesFor, onTicker))
     const { reports, refused, oddities } = merged
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
@@ -423,7 +425,7 @@ export class Importer {
       content: groups.length > 1 || pending.files.length > 0 ? contentChecksum() : '',
     }
     const indexes = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
-    const onTicker = progressReporter(partlyLoaded.file, of, onProgress)
+    const onTicker = progressReporter({ file: partlyLoaded.file, stage: 'deriving', of }, onProgress)
     // Not inside `atOneMoment`: some tickers are read after others are written.
     const derivedGroups = deriveGroups(groups, change => change.record(), onTicker)
     let loaded = pending.loadedTickerCount(partlyLoaded.content)

@@ -20,8 +20,8 @@ import { type SeamMismatch, splitName } from './seam.js'
 export interface ImportProgress {
   /** The file, as shown to people; empty while a store is rebuilt, the sector while one is settled. */
   file: string
-  stage: 'reading' | 'deriving' | 'settling'
-  /** Bytes while reading, tickers while deriving, steps while settling; `of` is null where the whole is not known. */
+  stage: 'reading' | 'merging' | 'deriving' | 'settling'
+  /** Bytes while reading, steps while settling, otherwise tickers; `of` is null where the whole is not known. */
   done: number
   of: number | null
   rows: number
