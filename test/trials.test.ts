@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { describeTrials } from '../src/app/present/data.js'
+import { ANY_EVENT } from '../src/core/params/studies.js'
 import type { Trial, TrialQuestion, Trials } from '../src/core/source.js'
 import { openSqliteTrials } from '../src/data/store/sqlite/lists.js'
 import { openBands } from '../src/index.js'
 import {
   CELL_TEST,
+  cellTrial,
   compareWithLog,
   correctedByLog,
   countedTrials,
@@ -74,6 +76,12 @@ describe('a question whose looks are noted', () => {
     await expect(withCountedTrials(trials, failing)).rejects.toThrow('no such thing')
     expect(await trials.of('cell')).not.toContain(three)
   })
+})
+
+it('of a combination has the hash that older logs have', () => {
+  const filter = { ...ANY_EVENT, field: 'rsi_zone', timeframe: 'daily', bands: ['oversold'] } as const
+  const spec = { tickers: ['AAPL'], filter, horizon: 20, first: 15_000, last: 17_000 }
+  expect(cellTrial(spec, { p: 0.5, test: CELL_TEST, sharpe: null }).hash).toMatch(/^8bcd349e/)
 })
 
 /** A trial of a question: windows of the same one share its number. */

@@ -36,6 +36,11 @@ function look(
 }
 
 describe('the trial ledger', () => {
+  it('gives a strategy the hash that older logs have: a new rule is left out of it at its default', () => {
+    const strategy = strategyWith({ tickers: ['AAPL'], entry: { field: 'rsi_zone' }, exit: { hold: 10 } })
+    expect(trialOf({ strategy, days: Int32Array.of(15_000, 17_000), sharpe: null }).hash).toMatch(/^5452ffc0/)
+  })
+
   const SAME: [string, Record<string, unknown>, Record<string, unknown>][] = [
     [
       'name, benchmark, seed and risk-free rate',
