@@ -42,6 +42,7 @@ const LINES = [
   'explain AAPL valuation_zone',
   'show AAPL rsi_zone',
   'status',
+  'status --problems',
   'verify',
   'rebuild',
   'fields',

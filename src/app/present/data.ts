@@ -20,6 +20,7 @@ import {
   tablePart,
   type Value,
 } from './description.js'
+import { onlyProblems } from './problems.js'
 import { asOfText, fileText } from './words.js'
 
 /** The record of a ticker with pulled events only; all values that need bars are null. */
@@ -74,7 +75,7 @@ export function describeStatus(status: Status & { pulled: readonly PulledTicker[
       const table = tablePart('Tickers', TICKER_COLUMNS, tickers)
       const parts: Part[] = hasManyTickers
         ? [
-            { on: 'short', notes: [freshnessText(tickers), EVERY_TICKER] },
+            { on: 'short', notes: [freshnessText(tickers), moreText(status)] },
             { on: 'wide', ...table },
           ]
         : [table]
@@ -119,7 +120,12 @@ const DAYS_FRESH = 7
 /** A list of more tickers does not fit a screen. */
 const MANY_TICKERS = 12
 const MOST_NAMED = 5
-const EVERY_TICKER = 'one ticker: bands status AAPL; every ticker: --wide or --csv'
+
+/** How to see what a short list of many tickers leaves out. */
+function moreText(status: Status): string {
+  const problems = onlyProblems(status).tickers.length === 0 ? '' : 'problems: --problems; '
+  return `${problems}one ticker: bands status ${status.tickers[0]!.ticker}; every ticker: --wide or --csv`
+}
 
 /** `all end on the same day; 2 have gaps: DHR, O` */
 function freshnessText(tickers: readonly TickerStatus[]): string {

@@ -33,8 +33,11 @@ import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 const status: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input (default all that are loaded)']],
-  options: [WIDE],
-  examples: ['bands status', 'bands status AAPL', 'bands status --json'],
+  options: [
+    WIDE,
+    ['--problems', 'only tickers with gaps or odd bars, or that end before the others, with what and when'],
+  ],
+  examples: ['bands status', 'bands status AAPL', 'bands status --problems', 'bands status --json'],
   notes: ['With --remote URL: the account of the key at that server, and the credits that it has left. Free.'],
   /** Shows the loaded tickers, or with --remote the account at the server. Throws NotFound for an unknown ticker. */
   async run(context, args) {
@@ -46,12 +49,19 @@ const status: Command = {
     const knownTickers = new Set([...result.tickers, ...result.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !knownTickers.has(ticker))
     if (missing !== undefined) throw await opened.local.unknownTicker(missing)
-    await context.show(describeStatus(result, dayAt(context.world.now().getTime())), { wide: args.flag('wide') })
+    const today = dayAt(context.world.now().getTime())
+    const wide = args.flag('wide')
+    if (!args.flag('problems')) return context.show(describeStatus(result, today), { wide })
+    const { describeProblems, onlyProblems } = await import('../../present/problems.js')
+    const found = onlyProblems(result)
+    await context.show(describeProblems(describeStatus(found, today), found, result.tickers.length), { wide })
   },
 }
 
 async function showAccount(context: Context, args: Args, { url, pages }: Remote): Promise<void> {
   const [ticker] = args.rest(0)
+  if (args.flag('problems'))
+    throw wrong('problems', `${url} says nothing about the bars of tickers; leave out --problems.`)
   if (ticker !== undefined)
     throw wrong('ticker', `${url} says nothing about the data of a ticker; leave ${ticker} out.`, { value: ticker })
   await context.show(describeAccount(await pages.account(), url))
