@@ -45,6 +45,13 @@ describe('bands import', () => {
     expect(out).toMatch(/AAPL +adjusted +1,260 +0 +0 +1,260 +2013-05-13 +2018-05-11/)
   })
 
+  test('names as many tickers in the next line as a tally does', async () => {
+    const rows = ['A1', 'A2', 'A3', 'A4', 'A5', 'A6'].map(ticker => named(ticker).split('\n').slice(1).join('\n'))
+    const file = write('six.csv', `ticker,date,open,high,low,close,volume\n${rows.join('')}`)
+    const { err } = await ask(`import ${file} --db ${folder.file('six.db')}`, { terminal: 100, env: { NO_COLOR: '1' } })
+    expect(err).toBe(`\nnext: bands now A1 A2 A3 A4 A5 --db ${folder.file('six.db')}\n`)
+  })
+
   test('names columns that are not read, and the fields that stay empty without volume', async () => {
     const file = write('A.csv', 'date,open,high,low,close,spread\n2020-01-02,1,2,1,2,10\n')
     const { out } = await ask(`import ${file}`, { terminal: 200, env: { NO_COLOR: '1' } })

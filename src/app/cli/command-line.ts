@@ -158,6 +158,9 @@ const SOURCE_SETTINGS = ['--db', '--remote', '--profile', '--key-file', '--allow
 /** The settings that stay in the next command: where it asks, and as of which day. */
 const LASTING_SETTINGS = [...SOURCE_SETTINGS, '--tier', '--as-of']
 
+/** The most tickers that the line of a next command names. */
+export const MAX_TICKERS_IN_NEXT_LINE = 5
+
 /**
  * The line of the next command: it asks the same source about the same day and range.
  * @param tickers to name; without any the typed options that name tickers stay, otherwise all tickers

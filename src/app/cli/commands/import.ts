@@ -23,7 +23,7 @@ import type {
 } from '../../../data/load/report.js'
 import { column, type Described, type Paragraph, type Table, tableOf } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
-import { nextLine, textWithOptions } from '../command-line.js'
+import { MAX_TICKERS_IN_NEXT_LINE, nextLine, textWithOptions } from '../command-line.js'
 import type { Context } from '../context.js'
 import { megabytesText } from '../draw/table.js'
 import { linesText } from '../draw/text.js'
@@ -125,12 +125,9 @@ async function runImport(context: Context, args: Args): Promise<void> {
   const refusals = refusalText(imported, refused.length, inputs.length)
   if (refusals !== '') throw new BandsError('bad_data', refusals, remedyOf(refused, imported))
   const tickers = imported.flatMap(({ report }) => (report.holds === 'bars' ? report.tickers : []))
-  const names = [...new Set(tickers.map(({ ticker }) => ticker))].slice(0, MOST_IN_HINT)
+  const names = [...new Set(tickers.map(({ ticker }) => ticker))].slice(0, MAX_TICKERS_IN_NEXT_LINE)
   if (names.length > 0) await context.hint(`next: ${nextLine(context.argv, 'now', names, [])}`)
 }
-
-/** The most tickers in the hint at the next command. */
-const MOST_IN_HINT = 3
 
 /** Whether nothing is shown of an import: with --quiet, if the file was loaded without a remark. */
 function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {

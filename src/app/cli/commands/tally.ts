@@ -11,7 +11,7 @@ import { fieldsFor, type KnownTicker, type Source, type Trials } from '../../../
 import type { Now } from '../../../research/tally/now.js'
 import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
-import { eventWords, nextLine } from '../command-line.js'
+import { eventWords, MAX_TICKERS_IN_NEXT_LINE, nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
 import { defaultTickersWithNotice, everyTicker, isPooled, tickersOfLine, tickersWithFields } from '../tickers.js'
@@ -59,14 +59,11 @@ const tallyCommand: Command = {
 
 /** A hint at the study of the same events; none for many named tickers or without a band. */
 function tallyHints({ field, tickers, band, when }: Tally, argv: readonly string[], isPool: boolean): string[] {
-  if ((tickers.length > MOST_NAMED && !isPool) || band === null) return []
+  if ((tickers.length > MAX_TICKERS_IN_NEXT_LINE && !isPool) || band === null) return []
   const events = { field, bands: band.split(',') }
   const words = eventWords(when === undefined ? events : { ...events, when })
   return [`next: ${nextLine(argv, 'study', isPool ? [] : tickers, words)}`]
 }
-
-/** The most tickers that a hint names one by one. */
-const MOST_NAMED = 5
 
 const BAND_FILTER = { band: NOW.band, since: NOW.since }
 
