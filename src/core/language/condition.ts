@@ -144,11 +144,7 @@ class Grammar {
     }
     const circularPath = circularNames(name, conditions)
     if (circularPath !== null)
-      return reader.fail({
-        what: `@${name} uses itself, by way of ${circularPath.join(', ')}`,
-        suggestions: [],
-        isWordAllowed: true,
-      })
+      return reader.fail({ what: `@${name} uses itself, by way of ${circularPath.join(', ')}`, listsAllowed: false })
     try {
       const condition = new Grammar(text, this.#vocabulary, { param: `@${name}` }).parse()
       reader.advance()
@@ -156,7 +152,7 @@ class Grammar {
     } catch (error) {
       if (!(error instanceof InvalidParameter)) throw error
       const why = error.message.replace(/\.$/, '')
-      return reader.fail({ what: `@${name} means ${quoted(text)}: ${why}`, suggestions: [], isWordAllowed: true })
+      return reader.fail({ what: `@${name} means ${quoted(text)}: ${why}`, listsAllowed: false })
     }
   }
 
@@ -258,7 +254,7 @@ class Grammar {
       return reader.fail({ what: `${text} is a band and no field`, suggestions: [`${fieldOfBand} = ${text}`] })
     if (text === 'sector') {
       const what = 'a sector is not a field; name its tickers instead, which status lists with their sectors'
-      return reader.fail({ what, suggestions: [], isWordAllowed: true, remedy: remedy('status', [], { wide: true }) })
+      return reader.fail({ what, listsAllowed: false, remedy: remedy('status', [], { wide: true }) })
     }
     const what = `there is no field ${quoted(written)}`
     if (this.#vocabulary.conditions?.names.includes(text)) return reader.fail({ what, suggestions: [`@${text}`] })
@@ -271,7 +267,7 @@ class Grammar {
   #timeframe(): Timeframe | null {
     const reader = this.#reader
     const { isGlued: isSignGlued, text: sign } = reader.word
-    // isNext() makes "@" an allowed word, which after a blank it is not.
+    // After a blank "@" is not allowed; isNext() would list it as an allowed word.
     if (!isSignGlued && sign !== '@') return null
     if (!reader.isNext('@')) return null
     if (!isSignGlued) return reader.fail({ what: 'no blank may stand before "@"', suggestions: [] })

@@ -40,8 +40,8 @@ interface Remarks {
   hint?: string
   /** Replaces the nearest allowed word. */
   suggestions?: readonly string[]
-  /** Whether the word itself is allowed, so that the message lists no other words. */
-  isWordAllowed?: boolean
+  /** Whether the message lists the words that are allowed here, and suggests the nearest (default true). */
+  listsAllowed?: boolean
   /** A command that helps. */
   remedy?: Remedy
 }
@@ -141,13 +141,13 @@ export class Reader {
   }
 
   /** Throws the error for the current word. Without remarks it is not allowed here. */
-  fail({ what, hint, suggestions, isWordAllowed = false, remedy }: Remarks = {}): never {
+  fail({ what, hint, suggestions, listsAllowed = true, remedy }: Remarks = {}): never {
     const { word } = this
-    const allowed = isWordAllowed ? [] : this.allowed
+    const allowed = listsAllowed ? this.allowed : []
     const nearest = suggestions ?? nearestAllowed(word, allowed)
     let why = what ?? notAllowedWords(word)
     if (word.kind === 'quoted') why = `${quoted(word.text)} is in quotes`
-    if (!isWordAllowed) why += `; allowed here: ${this.#allowedText()}`
+    if (listsAllowed) why += `; allowed here: ${this.#allowedText()}`
     this.#refuse(word, why, allowed, nearest, hint === undefined ? '' : ` ${hint}`, remedy)
   }
 
