@@ -21,7 +21,7 @@ export interface ConditionData {
   on: Bars
   /** The bands of a subject. Without ticker and timeframe it has the bars of the query. */
   columnOf: (subject: Subject) => Column
-  /** How many of their bars earlier subjects with a ticker are read (default 0). */
+  /** Another ticker is read this number of its own bars earlier (default 0). */
   lag?: number
 }
 
@@ -58,17 +58,17 @@ export interface TestReading {
 export function testReadings(tests: readonly Test[], data: ConditionData, t: number): TestReading[] {
   const evaluation = new Evaluation(data)
   return tests.map(test => {
-    const { column, bars } = evaluation.viewOf(test.subject)
-    const bar = bars === null ? t : bars[t]!
+    const { column, lastBars } = evaluation.viewOf(test.subject)
+    const bar = lastBars === null ? t : lastBars[t]!
     const hasBar = bar >= 0
     const code = hasBar ? column.codes[bar]! : UNDEFINED
-    const truth = evaluation.codesOf(test)[t]!
+    const truthCode = evaluation.codesOf(test)[t]!
     return {
       test,
       bar: hasBar ? bar : null,
       day: hasBar ? column.days[bar]! : null,
       band: code === UNDEFINED ? null : column.bands[code]!,
-      holds: truth === UNDEFINED ? null : truth === 1,
+      holds: truthCode === UNDEFINED ? null : truthCode === CODE_OF_TRUTH[TRUE],
     }
   })
 }
@@ -76,8 +76,8 @@ export function testReadings(tests: readonly Test[], data: ConditionData, t: num
 /** A subject as seen from the bars of the query. */
 interface SubjectView {
   column: Column
-  /** For each bar of the query, the subject's last bar that counts; -1 without one. null: the same bars. */
-  bars: Int32Array | null
+  /** For each bar of the query, the subject's last bar that counts; -1 without one. null: the bars of the query. */
+  lastBars: Int32Array | null
 }
 
 class Evaluation {
@@ -90,6 +90,7 @@ class Evaluation {
     this.#length = data.on.days.length
   }
 
+  /** The truth on each bar of the query: 1, 0, or UNDEFINED where unknown. */
   codesOf(condition: Condition): Uint8Array {
     const truth = this.#evaluate(condition)
     for (let t = 0; t < truth.length; t++) truth[t] = CODE_OF_TRUTH[truth[t]!]!
@@ -105,13 +106,13 @@ class Evaluation {
       const column = columnOf(subject)
       const hasBarsOfQuery = subject.ticker === null && subject.timeframe === null
       const subjectLag = subject.ticker === null ? 0 : lag
-      view = { column, bars: hasBarsOfQuery ? null : lastCountingBars(column, on, subjectLag) }
+      view = { column, lastBars: hasBarsOfQuery ? null : lastCountingBars(column, on, subjectLag) }
       this.#views.set(name, view)
     }
     return view
   }
 
-  /** The truth on each bar of the query, in bits. The caller may change the array. */
+  /** FALSE, UNKNOWN or TRUE on each bar of the query. The caller may change the array. */
   #evaluate(condition: Condition): Uint8Array {
     switch (condition.is) {
       case 'state':
@@ -135,33 +136,32 @@ class Evaluation {
 
   /** The truth of `=`, `!=`, `in` or `not in`, on each bar of the query. @param bars how many in a row must meet it */
   #evaluateState({ subject, negated, bands, bars: barsInARow }: StateTest): Uint8Array {
-    const view = this.viewOf(subject)
-    const { column } = view
+    const { column, lastBars } = this.viewOf(subject)
     const truthOfCode = new Uint8Array(256).fill(negated ? TRUE : FALSE)
     for (const band of bands) truthOfCode[codeOf(column, band)] = negated ? FALSE : TRUE
     truthOfCode[UNDEFINED] = UNKNOWN
-    const length = view.bars === null ? this.#length : column.codes.length
+    const length = lastBars === null ? this.#length : column.codes.length
     const truth = new Uint8Array(length)
     for (let t = 0; t < length; t++) truth[t] = truthOfCode[column.codes[t]!]!
-    const truthOfRow = barsInARow === 1 ? truth : combineOverBars(truth, barsInARow, FALSE)
-    return view.bars === null ? truthOfRow : alignToQuery(view.bars, truthOfRow)
+    const truthOfRow = trueOnAll(truth, barsInARow)
+    return lastBars === null ? truthOfRow : alignToQuery(lastBars, truthOfRow)
   }
 
   /** The truth of `enters` or `leaves`: whether such a change came with a new bar of the subject. */
   #evaluateChange(test: ChangeTest): Uint8Array {
-    const { column, bars } = this.viewOf(test.subject)
+    const { column, lastBars } = this.viewOf(test.subject)
     const { initialBar } = column.transitions
     const changes = countChangesBefore(test, column)
     const truth = new Uint8Array(this.#length).fill(UNKNOWN)
-    // The subject's last bar as of the query's bar before, -1 without one: later bars are new. On the query's first bar
-    // only the subject's last bar is new.
-    let previousLast = bars === null ? -1 : Math.max(-1, (bars[0] ?? 0) - 1)
+    // On each bar of the query, the subject's bars after `previousLast` up to `last` are new. On the first one only
+    // `last` is.
+    let previousLast = lastBars === null ? -1 : Math.max(-1, (lastBars[0] ?? 0) - 1)
     for (let t = 0; initialBar >= 0 && t < truth.length; t++) {
-      const last = bars === null ? t : bars[t]!
+      const last = lastBars === null ? t : lastBars[t]!
       if (last >= initialBar) truth[t] = changes[last + 1]! > changes[previousLast + 1]! ? TRUE : FALSE
       previousLast = last
     }
-    return test.within === 1 ? truth : combineOverBars(truth, test.within, TRUE)
+    return trueOnAny(truth, test.within)
   }
 }
 
@@ -173,11 +173,22 @@ function orInto(truth: Uint8Array, other: Uint8Array): void {
   for (let t = 0; t < truth.length; t++) truth[t]! |= other[t]!
 }
 
+/** For each bar, whether `truth` is TRUE on all of the last `count` bars. */
+function trueOnAll(truth: Uint8Array, count: number): Uint8Array {
+  return combineOverBars(truth, count, FALSE)
+}
+
+/** For each bar, whether `truth` is TRUE on at least one of the last `count` bars. */
+function trueOnAny(truth: Uint8Array, count: number): Uint8Array {
+  return combineOverBars(truth, count, TRUE)
+}
+
 /**
  * Combines the truth of the last `count` bars, for each bar: by `and` if FALSE is the deciding value, by `or` if TRUE
  * is. The other value needs all bars known; bars before the first are unknown.
  */
 function combineOverBars(truth: Uint8Array, count: number, deciding: typeof FALSE | typeof TRUE): Uint8Array {
+  if (count === 1) return truth
   const combined = new Uint8Array(truth.length)
   let lastDeciding = Number.NEGATIVE_INFINITY
   let lastUnknown = -1
