@@ -7,7 +7,7 @@ import type { SectorView } from '../fields/fundamentals.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { withReusedMemory } from '../indicators/columns.js'
-import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
+import { countBelow, isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import {
@@ -231,9 +231,9 @@ export function firstBarNeededForLabels(timeframe: Timeframe, since: number): nu
 export type RecordedEnd = ReadonlyMap<string, FieldTail>
 
 /**
- * Computes the same as `record` for the bars from `since` on, with the recorded events and ranks before them. Running
- * indicators cover all bars; other indicators and all categories only cover the new ones. Bands from facts are computed
- * completely: they rarely change and cost little.
+ * Computes the same as `record` for the bars from `since` on, with the recorded events and ranks before them. Indicators
+ * that depend on all earlier bars, such as an EMA, cover all bars; others and all bands only cover the new ones. Bands
+ * from facts are computed completely: they rarely change and cost little.
  * null where the band before those bars is older than the stored part.
  */
 export function recordTail(
@@ -292,12 +292,8 @@ function extendRecord(
   if (recorded === undefined || recorded.initialBar >= since)
     return { ...recordOfCodes(codes, timeframe, since), earlier: 0 }
   const { initialBar, initialBand, earlier } = recorded
-  let keptCount = recorded.bars.length
-  while (keptCount > 0 && recorded.bars[keptCount - 1]! >= since) keptCount--
-  // The band of the last kept event, or else the initial one, or else that of the bar before.
-  let inForce = codes[since - 1]!
-  if (keptCount > 0) inForce = recorded.bands[keptCount - 1]!
-  else if (earlier === 0) inForce = initialBand
+  const keptCount = countBelow(recorded.bars, since)
+  const inForce = bandInForce(recorded, keptCount, codes[since - 1]!)
   if (inForce === UNDEFINED) return null
   const gapsEnd = recorded.gaps.at(-1) ?? 0
   const keepsAll = keptCount === recorded.bars.length && gapsEnd <= since
@@ -306,7 +302,8 @@ function extendRecord(
   const bars = new Int32Array(keptCount + added.bars.length)
   bars.set(recorded.bars.subarray(0, keptCount))
   bars.set(added.bars, keptCount)
-  // A band from before the loaded events is older than any limit of a label, so that its first bar does not matter.
+  // The loaded events reach back to `firstBarNeededForLabels`. A band from before them is long enough for any label, so
+  // that its first bar does not matter.
   const firstBar = earlier === 0 ? initialBar : Number.NEGATIVE_INFINITY
   const labels = labelEntries({ initialBar: firstBar, bars }, TIMEFRAMES[timeframe].flipsLookback)
   labels.flips.set(recorded.flips.subarray(0, keptCount))
@@ -316,6 +313,16 @@ function extendRecord(
   bands.set(added.bands, keptCount)
   const gaps = joinGaps(recorded.gaps, added.gaps, since)
   return { initialBar, initialBand, bars, bands, gaps, ...labels, earlier }
+}
+
+/**
+ * The code of the band that the last of the first `kept` events left in force; UNDEFINED if it is unknown.
+ * @param codeBefore the code of the bar before the new ones
+ */
+function bandInForce({ bands, initialBand, earlier }: FieldTail, kept: number, codeBefore: number): number {
+  if (kept > 0) return bands[kept - 1]!
+  // The event that entered the band was not loaded, if there are earlier ones.
+  return earlier === 0 ? initialBand : codeBefore
 }
 
 /**
