@@ -191,14 +191,17 @@ export function noBandClause(
   tickers: readonly string[],
   { first, last }: { first: Day | null; last: Day | null },
 ): string {
-  const [after, before] = [query.after, query.before].map(date => (date === null ? null : parseDay(date)) ?? undefined)
-  const bounds = { after, before }
+  const bounds = { after: dayOfBound(query.after), before: dayOfBound(query.before) }
   const reason = `there is no bar with a band of ${field}`
   if (first === null || last === null) return reason
   const noBar = noBarClause(bounds, tickers, { first, last })
   if (noBar !== null) return noBar
   const dates = boundsText(bounds)
   return dates === '' ? reason : `${reason} ${dates}; the bars go from ${datesText({ from: first, to: last })}`
+}
+
+function dayOfBound(date: string | null): Day | undefined {
+  return date === null ? undefined : (parseDay(date) ?? undefined)
 }
 
 /** The question, its range and its as-of day. */
@@ -239,5 +242,5 @@ export function emptyScanNote(
 ): string {
   const on = date === null ? '' : ` on ${date}`
   if (total_scanned > 0) return `none of ${numberText(total_scanned)} scanned is ${min_severity}${on}.`
-  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}; a ticker of unknown size passes no filter of sizes.`
+  return `no ticker here that the filters let through has an RSI and a ${timeframe} bar not older than a week${on}; a ticker of unknown size passes no filter of sizes.`
 }

@@ -144,7 +144,7 @@ describe('bands scan oversold', () => {
     expect(none.code).toBe(0)
     expect(none.out).toMatch(/^TICKER +ZONE .*SECTOR\n$/)
     expect(none.err).toMatch(/^No match: none of \d+ scanned is deep_oversold on 2017-03-14\.\n$/)
-    const week = 'has bars, with an RSI, and a daily one not older than a week'
+    const week = 'has an RSI and a daily bar not older than a week'
     expect((await ask('--filter "class crypto" --json')).err).toBe(
       `No match: no ticker here that the filters let through ${week} on 2018-05-11; a ticker of unknown size passes no filter of sizes.\n`,
     )
