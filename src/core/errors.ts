@@ -64,7 +64,7 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
-/** A command in a sentence. @param again whether it is the typed line again, with these parameters added */
+/** A command in a sentence. @param again true: the typed line, with these parameters added */
 export function remedy(
   command: string,
   words: readonly string[] = [],
@@ -196,7 +196,7 @@ export function invalid(fault: Fault, offence: InvalidValue, about: About = {}):
   return new InvalidParameter(FAULTS[fault](offence, about), offence, about, fault)
 }
 
-/** A special case about a parameter, with its own text. */
+/** An error about a parameter that is none of FAULTS, with its own text. @param about its remedy and other context */
 export function wrong(
   param: string,
   words: Words,

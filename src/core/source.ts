@@ -171,7 +171,7 @@ export interface WaitingFields {
 /**
  * The names of a question's fields: those in `names`, otherwise all of the caller's plan that can be queried now.
  * `omitted` has the fields of the plan that cannot.
- * @param ticker a ticker of the question, because a server reports the plan with a page of one; empty without any
+ * @param ticker a ticker of the question, for a server that reports the plan with a page of one ticker (default: none)
  */
 export async function fieldsFor(
   source: Pick<Source, 'granted'>,

@@ -49,6 +49,7 @@ export function entitleDate(date: Day, tier: Tier | null, today: Day, param = 'd
     throw outOfRangeError(param, date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
   }
   if (includesTier(tier, lowestTier)) return
+  // A tier below that may not name any date.
   const feature = includesTier(tier, LOWEST_TIER_FOR_DATES) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
   throw new TierRestricted(feature, tier, lowestTier)
 }

@@ -12,8 +12,8 @@ export function rankOutcomes(series: Pick<Series, 'close' | 'timeframe'>): Outco
 }
 
 /**
- * For each window, the rank of the return after each bar among earlier ones, as `rankOutcomes` has them. Only returns
- * that end on bar `since` or later are ranked; the others are -1.
+ * For each window, the rank of the return after each bar among earlier ones. Only returns that end on bar `since` or
+ * later are ranked; the others are -1.
  */
 export function ranksEndingSince(
   { close, timeframe }: Pick<Series, 'close' | 'timeframe'>,

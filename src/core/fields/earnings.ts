@@ -71,6 +71,7 @@ function directionOf({ now, before }: GrowthRates, step: number): Uint8Array {
     const rate = now[t]!
     const change = rate - before[t]!
     if (Number.isNaN(change)) return UNDEFINED
+    // Scale 1: a rate is a quotient less 1, and has its rounding errors.
     if (compare(change, step, 1) >= 0) return ACCELERATING
     if (compare(change, -step, 1) > 0) return STEADY
     return rate < 0 ? DETERIORATING : DECELERATING
@@ -137,7 +138,8 @@ function nextReportNote(company: Fundamentals, t: number): string {
   const next = company.nextReports()[t]!
   if ('scheduled' in next) {
     const { expected_date, known: announced } = next.scheduled
-    return `expected on ${formatDay(expected_date)}, ${sinceWhen(announced, null)}`
+    const unknownSession = null
+    return `expected on ${formatDay(expected_date)}, ${sinceWhen(announced, unknownSession)}`
   }
   if (next.guess === null) return `no report is announced, and to guess from ${reports} past reports must be known`
   const { timeline, usable } = company.earnings()

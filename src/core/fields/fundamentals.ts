@@ -206,7 +206,7 @@ function yieldOn({ series, yields }: Peer, date: Day, known: Day): number {
 /** Buffer of the others' yields: every bar of every ticker of a sector needs one. */
 let othersBuffer = new Float64Array()
 
-/** Ascending values without one of them; all of them when the value is NaN. */
+/** Ascending values without one of them; all of them when the value is NaN. The next call reuses the memory. */
 function withoutValue(values: Float64Array, value: number): Float64Array {
   const at = countBelow(values, value)
   if (values[at] !== value) return values

@@ -65,8 +65,8 @@ export function support(
 
 /**
  * The bar at which `support` may start and still give the right levels from bar `from` on; 1 if there is no later one.
- * It is the last bar up to `from` after a close that is above the `breaches` closes before it. No breached level is
- * still in use there: one is dropped after `breaches` closes under it.
+ * It is the last bar up to `from` after a close that is above each of the `breaches` closes before it. A level at or
+ * under that close is not breached. A level above it was dropped, after `breaches` closes under it.
  */
 function searchStart(close: Float64Array, from: number, { breaches }: LevelRules): number {
   let t = from
@@ -142,6 +142,7 @@ class Pivots {
     this.#lowAbove = Number.NaN
     for (let i = this.#oldest; i < this.#end; i++) {
       const low = this.#lows[i]!
+      // Negated, because a comparison with NaN, the value of the first time, is false.
       if (compare(low, price) > 0) {
         if (!(low >= this.#lowAbove)) this.#lowAbove = low
       } else if (!(low <= this.#lowBelow)) this.#lowBelow = low

@@ -86,13 +86,14 @@ function sortInPlace(values: Float64Array): void {
   }
   if (length > MAX_KERNEL_VALUES) {
     const smallerCount = partition(values)
-    // Equal values and NaN are all in the second part, which may be hardly shorter: then `sort` below does the work.
+    // Many equal values or NaN leave nearly all in the second part. Dividing again hardly helps: `sort` sorts them below.
     if (Math.min(smallerCount, length - smallerCount) > length / 8) {
       sortInPlace(values.subarray(0, smallerCount))
       sortInPlace(values.subarray(smallerCount))
       return
     }
   }
+  // null for too many values or NaN, and without the compiled module.
   const ordered = kernelAscending(values)
   if (ordered === null) values.sort()
   else values.set(ordered)
@@ -185,7 +186,7 @@ function ranksOneByOne(values: Float64Array, { lag, history, least }: Subset, fr
   return { rank, size }
 }
 
-/** The ranks of all bars without WebAssembly. */
+/** As `movingRanks` for all bars, without WebAssembly. */
 export function plainRanks(values: Float64Array, { lag, history, least }: Subset): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)

@@ -105,7 +105,7 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
 function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
   const means = columnWithNaN(volume.length)
   const first = Math.max(0, from - length + 1)
-  // A running sum of such volumes has no rounding error; of others, each window is added up anew.
+  // A running sum of small integers has no rounding error. Of other volumes, each window is added up anew.
   const isExact = haveExactSums(volume, first)
   let sum = 0
   let unknown = 0

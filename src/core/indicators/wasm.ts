@@ -3,7 +3,7 @@ declare const WebAssembly:
   | { Module: new (bytes: Uint8Array) => object; Instance: new <E>(module: object) => { exports: E } }
   | undefined
 
-/** What a module exports that is kept as text in base 64; null where WebAssembly with vectors cannot run. */
+/** The exports of a module whose bytes are given in base 64; null where WebAssembly with vectors (SIMD) cannot run. */
 export function instantiated<Exports>(wasm: string): Exports | null {
   if (typeof WebAssembly === 'undefined') return null
   try {

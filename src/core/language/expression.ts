@@ -33,8 +33,8 @@ export function parseExpression(text: string, origin: Origin = { param: 'of' }):
 
 class Grammar {
   readonly #reader: Reader
-  /** The call that is being parsed, as written. */
-  #call: string | null = null
+  /** The form of the call that is being parsed, such as `sma(x, n)`, for hints; null outside of calls. */
+  #signature: string | null = null
 
   constructor(reader: Reader) {
     this.#reader = reader
@@ -83,11 +83,11 @@ class Grammar {
     reader.allow('a call', CALL_NAMES)
     if (reader.accept('(')) {
       // Within brackets an error does not show the signature of the call around them.
-      const outer = this.#call
-      this.#call = null
+      const outer = this.#signature
+      this.#signature = null
       const inner = reader.readNested(() => this.#sum(), word)
       reader.expect(')')
-      this.#call = outer
+      this.#signature = outer
       return inner
     }
     if (kind === 'number') return this.#number()
@@ -116,8 +116,8 @@ class Grammar {
   /** The arguments of a call, in brackets: columns, lengths, and an optional last number. */
   #arguments(name: string, call: Call): Expression {
     const reader = this.#reader
-    const outer = this.#call
-    this.#call = signatureOf(name, call)
+    const outer = this.#signature
+    this.#signature = signatureOf(name, call)
     reader.expect('(', this.#hint())
     const of: Expression[] = []
     const lengths: number[] = []
@@ -132,13 +132,13 @@ class Grammar {
       lengths.push(reader.accept(',') ? reader.readCount({ most, remarks: this.#hint() }) : defaultValue)
     }
     reader.expect(')', this.#hint())
-    this.#call = outer
+    this.#signature = outer
     return { is: 'call', name, of, lengths }
   }
 
   /** The signature of the call that is being parsed, for an error message. */
   #hint(): { hint?: string } {
-    return this.#call === null ? {} : { hint: `The call is ${this.#call}.` }
+    return this.#signature === null ? {} : { hint: `The call is ${this.#signature}.` }
   }
 }
 

@@ -82,8 +82,8 @@ export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | nul
 }
 
 /**
- * Whether a split after the last bar changes the values of an expression on some of the bars. It then depends on the
- * level of prices or volume: tickers cannot be compared by it as they were known at the time.
+ * Whether a split after the last bar changes the values of an expression on some of the bars. Prices are adjusted for
+ * later splits. So such a value was another one at the time, and may then have ranked the tickers in another order.
  */
 export function dependsOnLevels({ of }: Rank, series: Series, bars: Int32Array): boolean {
   if (of.is === 'field') return false

@@ -69,7 +69,7 @@ export class SharedColumns {
   /** Columns by their length, first and last value. */
   readonly #byKey = new Map<string, Int32Array[]>()
 
-  /** The stored column that equals `column`; without one, `column` itself is stored. @param copy what to store of it */
+  /** The stored column that equals `column`; without one, `copy(column)`, which is then stored (default: no copy). */
   firstEqual(column: Int32Array, copy = (original: Int32Array) => original): Int32Array {
     const key = `${column.length} ${column[0]} ${column.at(-1)}`
     const candidates = this.#byKey.get(key) ?? []

@@ -301,6 +301,7 @@ function bandPeriodsOfTicker(histories: readonly History[]): BandPeriods {
 /** All events of some histories as columns of transitions, field after field. */
 function joinTransitions(histories: readonly History[]): TransitionColumns {
   const rows = histories.reduce((sum, { days }) => sum + days.length, 0)
+  // A history does not say when its bars were final.
   const columns = { ...emptyTransitions(histories.length, rows), known: null }
   let row = 0
   for (const [f, history] of histories.entries()) {

@@ -368,7 +368,10 @@ export interface BarMarks {
   outside: readonly Day[]
 }
 
-/** Finds the gaps and the outside bars of a series. They are stored, so a store must be migrated where a rule changes. */
+/**
+ * Finds the gaps between bars, and the bars that open or close outside their high and low. A store keeps them: after a
+ * change of these rules it must be migrated.
+ */
 export function marksOf({ days, open, high, low, close }: Series): BarMarks {
   const gaps: [Day, Day][] = []
   const outside: Day[] = []
