@@ -46,16 +46,16 @@ export async function bandCounts(
   let done = 0
   for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false })) {
     step?.(() => `fields check  ${tickers[done]}  ${done + 1} of ${tickers.length}`)
-    for (const [f, name] of fields.entries()) {
+    for (const [fieldIndex, name] of fields.entries()) {
       const { record, bars, events } = await viewOn(name)
-      sums[f]!.add(record === null ? new Uint8Array(bars).fill(UNDEFINED) : bandsByBar(record, bars))
-      for (let i = 0; i < events; i++) sums[f]!.events[record!.bands[i]!]!++
+      sums[fieldIndex]!.add(record === null ? new Uint8Array(bars).fill(UNDEFINED) : bandsByBar(record, bars))
+      for (let i = 0; i < events; i++) sums[fieldIndex]!.events[record!.bands[i]!]!++
     }
     done++
   }
-  const counts = fields.map((name, f): FieldCounts => {
+  const counts = fields.map((name, fieldIndex): FieldCounts => {
     const field = cache.field(name)
-    return { field: name, hash: field.hash ?? null, ...sums[f]!.counts(field.bands) }
+    return { field: name, hash: field.hash ?? null, ...sums[fieldIndex]!.counts(field.bands) }
   })
   return { schema: 'bands.fields-check/1', timeframe, tickers: tickers.length, fields: counts }
 }

@@ -139,7 +139,10 @@ export class Cache {
     }
   }
 
-  /** Yields for each ticker a function that gives the view of a field as of the day, all from one read. Throws NotFound. */
+  /**
+   * Yields for each ticker a function that gives the view of a field as of the day, all from one read. Throws NotFound
+   * for an unknown ticker. The function throws Busy for a field that waits for an import.
+   */
   async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
     for await (const { series, bars } of this.eachSeries(query)) {
       const { entry, calendar, outcomes, unsettled } = series

@@ -45,8 +45,8 @@ export class EventTexts {
     const leftTexts = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
     const stabilityTexts = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
     const durationKey = `,"flips_lookback":"${flipsLookback}${unit}","${durationName}":`
-    for (const [row, i] of events.entries()) {
-      const bar = record.bars[i]!
+    for (const [row, event] of events.entries()) {
+      const bar = record.bars[event]!
       const date = this.#dateText(bar, days[row]!)
       const duration = lasted[row] === NOT_ENDED ? 'null' : lasted[row]
       const separator = out.length === 0 ? '' : this.#separator
