@@ -72,7 +72,7 @@ export async function grid(
   const data = gridData(loaded, statistic, run.reps)
   const runTasks: RunTasks = tasks => runCells(data, tasks, source, step)
   const results = await runTasks(strategies.map((_, cell) => ({ cell, part: null })))
-  const fullCells = results.map(({ whole }) => whole!)
+  const fullCells = results.map(({ full }) => full!)
   const cells = gridCells(axes, results)
   const values = cells.map(({ value }) => value)
   const best = indexOfGreatest(values)
@@ -202,11 +202,11 @@ function gridData(loaded: readonly LoadedStrategy[], statistic: GridData['statis
   return { lists, cells, statistic, reps, calendar: portfolioCalendar(lists.flat()) }
 }
 
-/** The cells as a result lists them. @param results of all cells over all their days, so that none lacks `whole` */
+/** The cells as a result lists them. @param results of all cells over all their days, so that each has `full` */
 function gridCells(axes: readonly Axis[], results: readonly CellResult[]): GridCell[] {
   return combinations(axes).map((values, i) => {
-    const { value, whole } = results[i]!
-    const { p, draws, statistics, trade_statistics } = whole!
+    const { value, full } = results[i]!
+    const { p, draws, statistics, trade_statistics } = full!
     return { values, value, p, draws, statistics, trade_statistics }
   })
 }
@@ -441,7 +441,7 @@ interface FullCell extends Figures {
 /** The statistic that compares the cells; only a part has its draws. */
 interface CellResult extends Score {
   /** null for a part. */
-  whole: FullCell | null
+  full: FullCell | null
 }
 
 /**
@@ -449,6 +449,7 @@ interface CellResult extends Score {
  * has the statistic of each draw (`values`); a run over all days has the other figures of the cell.
  */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
+  // The days of each list of members, from its first run over all days on.
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!
@@ -465,11 +466,11 @@ export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData
     })
     const figures = figuresOf(simulation)
     const value = statisticOf(figures, simulation)
-    if (part !== null) return { value, values, whole: null }
+    if (part !== null) return { value, values, full: null }
     const { days, sharpe } = strategyTrial(simulation)
     const returns = returnsOf(curveOf(simulation, figures.barsAYear))
     const { p } = randomEntry(strategy, simulation.trades, reps)
-    return { value, values, whole: { ...figures, days, returns, draws: summaryOfDraws(simulation.draws), sharpe, p } }
+    return { value, values, full: { ...figures, days, returns, draws: summaryOfDraws(simulation.draws), sharpe, p } }
   }
 }
 

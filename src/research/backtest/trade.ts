@@ -120,21 +120,22 @@ function isWithinBar({ why, atOpen }: TradeEnd): boolean {
 
 /**
  * The end of a trade at the first stop or target that a bar hits; null without one.
+ * @param signal bar of the signal
  * @param last the search ends with this bar
- * @param exitAtOpen another rule closes the trade at the open of this bar, after a stop or target at that open
+ * @param openExitBar another rule closes the trade at the open of this bar, after a stop or target at that open
  */
 function firstHit(
   bars: PathBars,
   rules: PathRules,
   signal: number,
   last: number,
-  exitAtOpen: number | null,
+  openExitBar: number | null,
 ): TradeEnd | null {
   const { exit, fill, side } = rules
   // Multiplied by the sign, a greater price is the better one, also for a short.
   const sign = side === 'long' ? 1 : -1
-  const better = side === 'long' ? bars.high : bars.low
-  const worse = side === 'long' ? bars.low : bars.high
+  const favourablePrices = side === 'long' ? bars.high : bars.low
+  const adversePrices = side === 'long' ? bars.low : bars.high
   const entry = entryPrice(bars, fill, signal)
   const from = entryBar(fill, signal)
   const atr = bars.atr === null ? Number.NaN : bars.atr[signal]!
@@ -152,11 +153,12 @@ function firstHit(
       if (sign * open <= sign * level) return endAt(why, bars, bar, open, { atOpen: true })
       if (sign * open >= sign * target) return endAt('target', bars, bar, open, { atOpen: true })
     }
-    if (bar === exitAtOpen) return null
+    if (bar === openExitBar) return null
     // Highs and lows of this bar beyond the preset prices do not count: see tradeResult.
-    if (sign * worse[bar]! <= sign * level) return { ...endAt(why, bars, bar, level), stop: level, target }
-    if (sign * better[bar]! >= sign * target) return { ...endAt('target', bars, bar, target), stop: level, target }
-    if (sign * better[bar]! > sign * best) best = better[bar]!
+    if (sign * adversePrices[bar]! <= sign * level) return { ...endAt(why, bars, bar, level), stop: level, target }
+    if (sign * favourablePrices[bar]! >= sign * target)
+      return { ...endAt('target', bars, bar, target), stop: level, target }
+    if (sign * favourablePrices[bar]! > sign * best) best = favourablePrices[bar]!
   }
   return null
 }

@@ -56,6 +56,7 @@ export async function subjectsOf(
     const isChosenContext = (band: string | null): boolean => isChosen(band, context?.bands ?? null)
     const enteringChosen = (events: Signals): Signals =>
       filterSignals(events, i => isChosenCode[events.entered[i]!] === 1)
+    // The events of all bands in a chosen context, and of these the events of the query.
     const contextSignals = filterSignals(allEvents, i => isChosenContext(allEvents.contextBands?.[i] ?? null))
     const signals = enteringChosen(contextSignals)
     const sharedSignals = packSignals(signals, columns)
