@@ -115,6 +115,19 @@ describe.each(Object.keys(CLIENTS))('the client for %s', client => {
     expect(await change('DELETE', ['SIM0001', 'OTHER'])).toEqual({ removed: ['SIM0001'], watchlist_count: 1 })
   })
 
+  it('has at most 16,384 bytes in a change of its watch list, however few characters they are', async () => {
+    const bodyOf = (bytes: number) => `{"tickers":["SIM0001"],"notes":"${'é'.repeat(bytes / 2 - 17)}"}`
+    expect(Buffer.byteLength(bodyOf(16_384))).toBe(16_384)
+    const fits = await send('/watchlist', client, { method: 'POST', body: bodyOf(16_384) })
+    expect(fits.status).toBe(400)
+    expect(fits.text).toContain('notes')
+    for (const bytes of [16_386, 40_000]) {
+      const tooLong = await send('/watchlist', client, { method: 'POST', body: bodyOf(bytes) })
+      expect(tooLong.status).toBe(400)
+      expect(tooLong.text).toContain('The body has at most 16384 bytes.')
+    }
+  })
+
   it.each([
     ['webhooks.list()', 'GET', '/webhooks', ''],
     ['webhooks.create()', 'POST', '/webhooks', '{"url":"https://example.com/hook"}'],

@@ -20,16 +20,18 @@ const MAX_BODY_BYTES = 16_384
 
 /** Reads the body of a request as a JSON object. Throws InvalidParameter for anything else. */
 export async function readJsonBody(exchange: Exchange): Promise<object> {
-  const { request } = exchange
-  let text = ''
-  request.setEncoding('utf8')
-  for await (const part of request) {
-    text += part
-    if (text.length > MAX_BODY_BYTES) throw wrong('body', `The body has at most ${MAX_BODY_BYTES} bytes.`)
+  const parts: Buffer[] = []
+  let bytes = 0
+  // A request that is destroyed has no socket to answer on.
+  const received: AsyncIterable<Buffer> = exchange.request.iterator({ destroyOnReturn: false })
+  for await (const part of received) {
+    bytes += part.length
+    if (bytes > MAX_BODY_BYTES) throw wrong('body', `The body has at most ${MAX_BODY_BYTES} bytes.`)
+    parts.push(part)
   }
   exchange.isRead = true
   try {
-    return objectOf('body', JSON.parse(text))
+    return objectOf('body', JSON.parse(Buffer.concat(parts).toString()))
   } catch {
     throw wrong('body', 'The body is a JSON object, such as {"tickers":["AAPL"]}.')
   }
