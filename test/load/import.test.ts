@@ -69,6 +69,19 @@ describe('importing', () => {
     }
   })
 
+  it('adds a new bar to several tickers, of different lengths, as if each file had been whole', async () => {
+    const folder = temporaryFolder()
+    const [path, wholePath] = [join(folder, 'bands.db'), join(folder, 'whole.db')]
+    const tickers = [300, 340, 290].map((bars, i) => ({ name: `X${i}.csv`, rows: simulatedRows(i, bars) }))
+    const files = tickers.map(({ name, rows }) => fileOf(folder, name, csv(rows.slice(0, -1))))
+    await imported(path, files)
+    const newRows = tickers.map(({ name, rows }) => `${name.slice(0, 2)},${rows.at(-1)}`)
+    await imported(path, [fileOf(folder, 'day.csv', `ticker,${HEADER}\n${newRows.join('\n')}\n`)])
+    const wholeFiles = tickers.map(({ name, rows }) => fileOf(folder, name, csv(rows)))
+    await imported(wholePath, wholeFiles)
+    expect(await contentAt(path)).toEqual(await contentAt(wholePath))
+  })
+
   it('refuses two files of one run that disagree on a date, naming both', async () => {
     const folder = temporaryFolder()
     const rows = simulatedRows(1, 60)
