@@ -24,23 +24,24 @@ export interface Series {
   unadjustedClose?: Float64Array
 }
 
-/** Memory for one series after another: each takes the place of the one before, which nobody may use any more. */
+/** Memory for one series after another: each overwrites the one before, which must not be used any more. */
 export class SeriesMemory {
   #buffer = new ArrayBuffer()
 
   /** At least `bytes` bytes, with arbitrary content. */
   take(bytes: number): ArrayBuffer {
+    // Twice the bytes, so that a somewhat longer series needs no new memory.
     if (this.#buffer.byteLength < bytes) this.#buffer = new ArrayBuffer(2 * bytes)
     return this.#buffer
   }
 }
 
-/** A series of `length` bars, all zero. @param reused memory for it, with arbitrary content (default: new) */
-export function emptySeries(timeframe: Timeframe, length: number, reused?: SeriesMemory): Series {
+/** A series of `length` bars, for the caller to fill: all zero in new memory, arbitrary in reused memory. */
+export function emptySeries(timeframe: Timeframe, length: number, reusedMemory?: SeriesMemory): Series {
   // One buffer, because allocating and collecting seven takes longer than filling them. A bar takes five numbers of 8
   // bytes and two days of 4 bytes; the columns of numbers come first.
   const bytes = 5 * 8 * length + 2 * 4 * length
-  const memory = reused?.take(bytes) ?? new ArrayBuffer(bytes)
+  const memory = reusedMemory?.take(bytes) ?? new ArrayBuffer(bytes)
   const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
   const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
   return {

@@ -35,10 +35,11 @@ export interface MergedBars {
   pending: Pending
 }
 
-/** A ticker that bars change. Memory holds only some of them: its record may have to be derived again. */
+/** A ticker that bars change. */
 export interface Change {
   ticker: string
   bars: number
+  /** Derives its record, after reading and merging its bars again if they did not fit into memory. */
   record(): Promise<PackedRecord>
 }
 
@@ -68,33 +69,37 @@ export async function mergeBars(
   const merged: MergedBars = { reports: [], refused: [], oddities: [], changes: [], replacedPulled: [], pending }
   const pulled = await describePulled(store, tickers)
   const importedAt = new Date().toISOString()
-  const memory = new SeriesMemory()
+  const reusedMemory = new SeriesMemory()
   let bytesInMemory = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
     const context = { pulled: pulled.get(ticker) ?? null, isPending: pending.tickers.has(ticker), importedAt }
     // Data that do not fit into memory are merged a second time when they are written.
-    const merge = (lent?: SeriesMemory) => mergeTicker(store, incoming, context, choices, lent)
-    const result = await merge(memory)
+    const merge = (memory?: SeriesMemory) => mergeTicker(store, incoming, context, choices, memory)
+    const result = await merge(reusedMemory)
     onTicker('refused' in result ? 0 : result.report.bars)
     if ('refused' in result) {
       merged.refused.push(result.refused)
       continue
     }
-    const { report, oddities, data, firstChanged, isInLentMemory } = result
+    const { report, oddities, data, firstChanged, isOverwrittenByNext } = result
     merged.reports.push(report)
     merged.oddities.push(...oddities)
     if (pulled.has(ticker)) merged.replacedPulled.push(ticker)
     const isUnchanged = data === null
     if (isUnchanged) continue
     if (data.sector != null) pending.sectors.add(data.sector)
-    let record = mergedAgain(store, merge)
-    if (bytesInMemory <= MAX_BYTES_IN_MEMORY) {
-      // Bars in lent memory are gone with the next ticker. Few of them are new, so their record is mostly small.
-      const derived = isInLentMemory ? deriveRecord(await withStoredTail(store, data, firstChanged)) : null
-      bytesInMemory += derived === null ? bytesOf(data.daily) : recordBytes(derived)
-      record = derived === null ? derivedLater(store, data, firstChanged) : derivedAlready(derived)
+    let record: Change['record']
+    if (bytesInMemory > MAX_BYTES_IN_MEMORY) record = mergedAgain(store, merge)
+    else if (isOverwrittenByNext) {
+      // Few of these bars are new, so their record is mostly small.
+      const derived = deriveRecord(await withStoredTail(store, data, firstChanged))
+      bytesInMemory += recordBytes(derived)
+      record = derivedAlready(derived)
+    } else {
+      bytesInMemory += bytesOf(data.daily)
+      record = derivedLater(store, data, firstChanged)
     }
     merged.changes.push({ ticker, bars: report.bars, record })
   }
@@ -104,13 +109,14 @@ export async function mergeBars(
 /** The memory that a record takes until it is written, in bytes. */
 function recordBytes({ bars, daily, weekly }: PackedRecord): number {
   const chunks = [...bars, ...daily.parts, ...weekly.parts].flatMap(part => part.chunks)
-  return chunks.reduce((sum, { byteLength }) => sum + byteLength, BYTES_BESIDE_CHUNKS)
+  return chunks.reduce((sum, { byteLength }) => sum + byteLength, RECORD_OVERHEAD_BYTES)
 }
 
-/** Measured: the texts of a record, such as its hashes, and its objects. */
-const BYTES_BESIDE_CHUNKS = 4_000
+/** The bytes of a record without its chunks, as measured: its objects, and texts such as hashes. */
+const RECORD_OVERHEAD_BYTES = 4_000
 
-// Separate functions: a closure next to the data would keep them in memory, used or not.
+// Each makes the function `record` of a change. They are no closures in the loop that merges: these would keep the data
+// of its ticker in memory.
 
 function derivedAlready(record: PackedRecord): Change['record'] {
   return async () => record
@@ -138,28 +144,28 @@ interface Fit {
   data: TickerData | null
   /** The first bar that differs from the stored ones; 0 if all derived data may differ. */
   firstChanged: number
-  /** Whether the bars of `data` are in the memory that was lent. */
-  isInLentMemory: boolean
+  /** Whether reading the next ticker may overwrite the bars of `data`, because they may be in reused memory. */
+  isOverwrittenByNext: boolean
 }
 
 /**
  * Merges a file's bars of a ticker with the stored ones, or returns a refusal. Throws BadData for no bars at all.
  * @param pulled the ticker's events from a server, as text; null if there are none
  * @param isPending whether data derived from its facts are not up to date
- * @param lent memory for the merged bars, used if the file adds few to the stored ones
+ * @param reusedMemory takes the merged bars if the file adds few to the stored ones (default: new memory)
  */
 async function mergeTicker(
   store: Store,
   incoming: SourcedBars,
   { pulled, isPending, importedAt }: { pulled: string | null; isPending: boolean; importedAt: string },
   choices: Choices,
-  lent?: SeriesMemory,
+  reusedMemory?: SeriesMemory,
 ): Promise<Refused | Fit> {
   const { ticker, source, format, prices } = incoming
   const fileBars = { ticker, source, format, prices, bars: incoming.bars, importedAt }
   if (fileBars.bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // Stored data that will be replaced are not read: they may be damaged.
-  const stored = choices.replace ? null : await readStored(store, fileBars, lent)
+  const stored = choices.replace ? null : await readStored(store, fileBars, reusedMemory)
   const refused = refusalBeforeComparison(fileBars, stored, pulled, choices)
   if (refused !== null) return { refused }
   const sheets = await store.sheets(ticker)
@@ -172,16 +178,16 @@ async function mergeTicker(
   if (rescaling !== null) noteRescaling(report, stored!, rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
   if (report.added + report.replaced === 0 && rescaling === null)
-    return { report, oddities, data: null, firstChanged: 0, isInLentMemory: false }
+    return { report, oddities, data: null, firstChanged: 0, isOverwrittenByNext: false }
   const data = tickerData(entry, series, sheets)
   const firstChanged = isPending || rescaling !== null ? 0 : firstChangedBar(result.stored, data, ranges)
-  const isInLentMemory = lent !== undefined && stored !== null && stored.seriesWithRoom !== null
-  return { report, oddities, data, firstChanged, isInLentMemory }
+  const isOverwrittenByNext = reusedMemory !== undefined && stored !== null && stored.seriesWithRoom !== null
+  return { report, oddities, data, firstChanged, isOverwrittenByNext }
 }
 
 /**
- * Adds the stored data that the derivation of the changed bars needs. Adds nothing if all bars changed, or if the stored
- * data are missing or damaged.
+ * Adds the stored data that the derivation of the changed bars needs. Adds nothing if all bars changed, or if these data
+ * are missing or damaged.
  * @param firstChanged the first changed bar
  */
 async function withStoredTail(store: Store, data: TickerData, firstChanged: number): Promise<TickerData> {
@@ -202,27 +208,30 @@ async function withStoredTail(store: Store, data: TickerData, firstChanged: numb
   }
 }
 
-/** The index of the first bar whose derived data may differ from the stored ones. @param ranges runs of merged bars */
-function firstChangedBar(stored: Stored | null, now: TickerData, ranges: readonly BarRange[]): number {
-  // Another asset class may change the weeks; unadjusted closes may be known only from now on.
-  const isSame =
-    stored !== null &&
-    stored.entry.assetClass === now.entry.assetClass &&
-    (stored.series.unadjustedClose === undefined) === (now.daily.unadjustedClose === undefined)
-  // The first range has the stored bars that did not change, if it begins with the first of them.
-  const firstRange = ranges[0]
-  const since = isSame && firstRange?.index === 0 ? firstRange.bars : 0
-  // Figures a share of all earlier bars depend on the share basis: whether prices count the shares after the split.
-  return mayChangeShareBasis(now, since) ? 0 : since
+/**
+ * The index of the first merged bar whose derived data may differ from the stored ones; 0 if all may differ.
+ * @param ranges the runs of merged bars that were stored already, or are new
+ */
+function firstChangedBar(stored: Stored | null, merged: TickerData, ranges: readonly BarRange[]): number {
+  if (stored === null) return 0
+  // Another asset class may change all weeks, and new unadjusted closes the figures of all bars.
+  const hadUnadjusted = stored.series.unadjustedClose !== undefined
+  const hasUnadjusted = merged.daily.unadjustedClose !== undefined
+  if (stored.entry.assetClass !== merged.entry.assetClass || hadUnadjusted !== hasUnadjusted) return 0
+  const [firstRange] = ranges
+  const beginsAsStored = firstRange?.index === 0
+  const unchangedBars = beginsAsStored ? firstRange.bars : 0
+  return mayChangeShareBasis(merged, unchangedBars) ? 0 : unchangedBars
 }
 
 /**
- * Whether a split lies in the new bars or in the week before them. Then the new bars show whether prices jump at it,
- * which may change the share basis of earlier bars. Nothing else that classifies a bar depends on later bars.
- * @param since the first new bar
+ * Whether a split lies in the new bars or in the week before them. Then the new bars show whether prices jump at it.
+ * That decides whether earlier prices count the shares before or after the split, and so all figures per share.
+ * @param firstNew the index of the first new bar
  */
-function mayChangeShareBasis({ daily: { days }, facts }: TickerData, since: number): boolean {
-  const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
+function mayChangeShareBasis({ daily: { days }, facts }: TickerData, firstNew: number): boolean {
+  const weekStart = countBelow(days, mondayOf(days[firstNew]!))
+  const weekBefore = days[weekStart - 1] ?? Number.NEGATIVE_INFINITY
   return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
 
@@ -238,20 +247,25 @@ interface Stored {
   seriesWithRoom: Series | null
 }
 
-/** A daily file has one new bar of each ticker: for files of up to this number the stored bars are not copied. */
-const MAX_ROOM = 32
+/** The most bars of a file that are added to the stored ones without copying these: a daily file has one a ticker. */
+const MAX_ADDED_IN_PLACE = 32
 
 /**
- * Reads the stored data of a ticker; null without any. @param bars the file's bars: few of them get room
- * @param lent memory for stored bars with room
+ * Reads the stored data of a ticker; null without any. Its bars get room for those of the file if these are few.
+ * @param reusedMemory takes bars with such room (default: new memory)
  */
-async function readStored(store: Store, { ticker, bars }: SourcedBars, lent?: SeriesMemory): Promise<Stored | null> {
-  const room = bars.days.length <= MAX_ROOM ? bars.days.length : 0
-  const found = await store.tickerWithBars(ticker, { room, memory: room > 0 ? lent : undefined })
+async function readStored(
+  store: Store,
+  { ticker, bars }: SourcedBars,
+  reusedMemory?: SeriesMemory,
+): Promise<Stored | null> {
+  const incomingCount = bars.days.length
+  const hasRoom = incomingCount <= MAX_ADDED_IN_PLACE
+  const found = await store.tickerWithBars(ticker, hasRoom ? { extraBars: incomingCount, memory: reusedMemory } : {})
   if (found === null) return null
   const { entry } = found
-  const series = room === 0 ? found.series : firstBars(found.series, found.series.days.length - room)
-  return { entry, series, jumps: jumpsOf(entry, series.days), seriesWithRoom: room === 0 ? null : found.series }
+  const series = hasRoom ? firstBars(found.series, found.series.days.length - incomingCount) : found.series
+  return { entry, series, jumps: jumpsOf(entry, series.days), seriesWithRoom: hasRoom ? found.series : null }
 }
 
 /**
@@ -433,7 +447,10 @@ async function describePulled(store: Store, tickers: readonly SourcedBars[]): Pr
   return texts
 }
 
-/** Merges a file's bars with stored ones, and records the origins of all: runs of bars from one import each. */
+/**
+ * Merges a file's bars with the stored ones. The ticker's new `entry` has the origins of its bars: runs from one import
+ * each. `ranges` are the runs of merged bars that were stored already, or are new.
+ */
 function mergeWithOrigins(
   { ticker, prices, bars, source, format, importedAt }: FileBars,
   stored: Stored | null,
@@ -448,8 +465,11 @@ function mergeWithOrigins(
   const dates = { first: formatDay(first), last: formatDay(last) }
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...dates }
   const unknownCloses = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
-  const note = `${ticker}: the close before adjustment is unknown on ${unknownCloses} of its bars, so earnings have no yield there; import the whole history with both closes`
-  if (unknownCloses > 0) addNote(report, note)
+  if (unknownCloses > 0)
+    addNote(
+      report,
+      `${ticker}: the close before adjustment is unknown on ${unknownCloses} of its bars, so earnings have no yield there; import the whole history with both closes`,
+    )
   const jumps = jumpsAfter(stored?.jumps ?? [], series, bars)
   // An origin that begins after an accepted jump has its factor.
   const jumpFactors = new Map(jumps.map(({ day, factor }) => [series.days.indexOf(day), factor]))

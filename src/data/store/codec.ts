@@ -8,7 +8,7 @@ import {
   type Series,
 } from '../../core/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../core/model/terms.js'
-import type { Calendar, FieldHead, PackedEnd, SeriesRoom } from './store.js'
+import type { Calendar, FieldHead, PackedEnd, SeriesAllocation } from './store.js'
 
 /**
  * Columns as blobs, one chunk of bars at a time. A chunk holds the typed arrays of its bars, one after another:
@@ -94,16 +94,16 @@ export function encodeUnadjusted({ unadjustedClose, days }: Series, firstChunk =
 /**
  * Daily bars from their chunks.
  * @param unadjusted the chunks of unadjusted closes, if there are any
- * @param room number of bars after the stored ones, for the caller to fill
- * @param memory for the series (default: new)
+ * @param extraBars number of bars after the stored ones, for the caller to fill
+ * @param memory is reused for the series (default: new memory)
  */
 export function decodePrices(
   prices: readonly Buffer[],
   unadjusted: readonly Buffer[] | null,
-  { room = 0, memory }: SeriesRoom = {},
+  { extraBars = 0, memory }: SeriesAllocation = {},
 ): Series {
   // Five doubles (prices and volume) and the day.
-  const bars = countBars(prices, 5 * 8 + 4) + room
+  const bars = countBars(prices, 5 * 8 + 4) + extraBars
   const series = emptySeries('daily', bars, memory)
   fillColumns([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
   series.known = series.days

@@ -20,11 +20,11 @@ import type {
 import type { Timeframe } from '../../core/model/terms.js'
 import type { PageStore } from './pages.js'
 
-/** How bars are read that a caller adds more to. */
-export interface SeriesRoom {
-  /** Number of bars after the stored ones, for the caller to fill (default 0). */
-  room?: number
-  /** The memory that the bars are read into (default: new memory). */
+/** The memory for bars that are read. */
+export interface SeriesAllocation {
+  /** Number of further bars that it has room for after the stored ones; the caller fills them (default 0). */
+  extraBars?: number
+  /** Memory to reuse (default: new memory). */
   memory?: SeriesMemory | undefined
 }
 
@@ -318,7 +318,7 @@ export interface Store {
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
   /** A ticker and its bars, read at one moment; null: unknown ticker. */
-  tickerWithBars(ticker: string, room?: SeriesRoom): Promise<{ entry: TickerEntry; series: Series } | null>
+  tickerWithBars(ticker: string, allocation?: SeriesAllocation): Promise<{ entry: TickerEntry; series: Series } | null>
   /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */
   sheets(ticker: string, except?: readonly FactKind[]): Promise<FactSheets>
   /**

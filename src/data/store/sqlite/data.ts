@@ -150,12 +150,12 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
     async bars(ticker) {
       return (await store.tickerWithBars(ticker))?.series ?? null
     },
-    async tickerWithBars(ticker, room) {
+    async tickerWithBars(ticker, allocation) {
       return db.readAtOneMoment(() => {
         const row = entryRow(db, ticker)
         if (row === undefined) return null
         const { prices, unadjusted } = barChunks(db, row)
-        return { entry: entryOf(row), series: decodePrices(prices, unadjusted, room) }
+        return { entry: entryOf(row), series: decodePrices(prices, unadjusted, allocation) }
       })
     },
     async sheets(ticker, except) {
