@@ -39,8 +39,9 @@ export function pooledQuantile(members: readonly Weighted[], p: number): number 
   const pool = { columns: numbersUpTo(members.length), weights: Float64Array.from(members, ({ weight }) => weight) }
   const columnQuantiles = Float64Array.from(columns, column => quantile(column, p)!)
   // Each run is a whole column, so the runs cover every x.
-  const runs = { memory: columns, starts: zeros, lengths: sizes, before: zeros, sizes }
-  return new Search(runs, pool).quantile(p, columnQuantiles, () => 0)
+  const runs = { memory: columns, starts: zeros, lengths: sizes, countsBefore: zeros, sizes }
+  const alwaysCovered = (): number => 0
+  return new Search(runs, pool).quantile(p, columnQuantiles, alwaysCovered)
 }
 
 /** The numbers from 0 to `count` - 1. */
@@ -52,7 +53,7 @@ function numbersUpTo(count: number): Int32Array {
  * Some quantiles of each of several pools. A pool has the values of several columns, each with the column's weight.
  * Only values near a quantile are sorted; those of one column are called its run.
  * @param ps the quantiles, each 0..1
- * @param memory may serve one call after another
+ * @param memory holds the runs; a later call may reuse it, which ends their use
  * @returns by pool, in the order of `ps`; null for a pool without columns
  */
 export function pooledQuantiles(
@@ -88,10 +89,12 @@ export function pooledQuantiles(
   const runs = mixedRanges.map(poolRanges => new RunsAround(unionOf(poolRanges), columns.count, memory))
   for (const [at, column] of usedColumns.entries()) {
     const storedColumn = storedColumns[at]
-    if (storedColumn === undefined) buckets.fill(columns.values(column))
-    const values = storedColumn ?? buckets.column
+    const isStored = storedColumn !== undefined
+    // Columns that exceeded the memory are sorted by buckets again.
+    if (!isStored) buckets.fill(columns.values(column))
+    const values = isStored ? storedColumn : buckets.column
     for (const quantiles of columnQuantiles) quantiles.compute(column, values)
-    for (const runsOfP of runs) runsOfP.add(column, values, storedColumn !== undefined)
+    for (const runsOfP of runs) runsOfP.add(column, values, isStored)
   }
   let mixedIndex = 0
   return pools.map(pool => {
@@ -130,9 +133,9 @@ class ColumnQuantiles {
     this.#high[column] = bucketOf(values[Math.min(index + 1, values.length - 1)]!)
   }
 
-  /** Marks the columns of a pool whose quantile may be the least or the greatest of the pool. */
+  /** Marks each column of a pool that may have the least or the greatest quantile among the pool's columns. */
   markNeeded({ columns }: Pool): void {
-    // The least quantile of the pool is in or below the bucket `least`, the greatest in or above the bucket `most`.
+    // The least quantile of a column is in or below the bucket `least`, the greatest in or above the bucket `most`.
     let least = BUCKETS
     let most = 0
     for (let j = 0; j < columns.length; j++) {
@@ -209,7 +212,7 @@ class RunsAround implements Runs {
   readonly memory: Float64Array[]
   readonly starts: Int32Array
   readonly lengths: Int32Array
-  readonly before: Int32Array
+  readonly countsBefore: Int32Array
   readonly sizes: Int32Array
 
   constructor(range: BucketRange, columns: number, shared: RunMemory) {
@@ -218,13 +221,13 @@ class RunsAround implements Runs {
     this.memory = new Array<Float64Array>(columns).fill(NO_VALUES)
     this.starts = new Int32Array(columns)
     this.lengths = new Int32Array(columns)
-    this.before = new Int32Array(columns)
+    this.countsBefore = new Int32Array(columns)
     this.sizes = new Int32Array(columns)
   }
 
   /**
-   * Sorts the values of a column in the range, and the nearest ones on both sides.
-   * @param isStored whether the column stays as it is; otherwise these values are copied
+   * Adds the run of a column: sorts its values in the range, and the nearest ones on both sides.
+   * @param isStored whether `values` are not overwritten later, so that the run may be a part of them, not a copy
    */
   add(column: number, values: BucketedColumn, isStored: boolean): void {
     const [fromBucket, toBucket] = this.#range
@@ -234,7 +237,7 @@ class RunsAround implements Runs {
     this.memory[column] = isStored ? values : this.#shared.store(values.subarray(from, to))
     this.starts[column] = isStored ? from : 0
     this.lengths[column] = to - from
-    this.before[column] = from
+    this.countsBefore[column] = from
     this.sizes[column] = values.length
   }
 }
@@ -274,21 +277,23 @@ class PoolCounts {
 
   /**
    * The buckets that may hold the quantile `p`, and one more on both sides. With c of n values up to x, F_i(x) lies
-   * between (c - 1) / (n - 1) and c / (n - 1). The sums of the pool are upper bounds in this way, too high by at most
-   * `steps`, a step of each column.
+   * between (c - 1) / (n - 1) and c / (n - 1). `#sums` add up the upper bounds. They are too high by
+   * at most `#steps`.
    */
   rangeOf(p: number): BucketRange {
     const total = sum(this.#pool.weights)
-    const [steps = 0] = this.#steps
+    const [greatestExcess = 0] = this.#steps
     const least = (p - SLACK) * total
     const most = (p + SLACK) * total
     let from = 0
     let to = 1
-    let upTo = 0
+    // Bounds of the weight up to the end of a bucket. The quantile may be in the next one if the lower one is below p.
+    let upperBound = 0
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
-      upTo += this.#sums[bucket]!
-      if (upTo < least) from = bucket
-      if (upTo - steps < most) to = bucket + 2
+      upperBound += this.#sums[bucket]!
+      const lowerBound = upperBound - greatestExcess
+      if (upperBound < least) from = bucket
+      if (lowerBound < most) to = bucket + 2
     }
     return [from, Math.min(to, BUCKETS - 1)]
   }
@@ -300,8 +305,8 @@ interface Runs {
   memory: readonly Float64Array[]
   starts: Int32Array
   lengths: Int32Array
-  /** The number of values of the column before these, and of all. */
-  before: Int32Array
+  /** The number of values of the column before the run, and of all. */
+  countsBefore: Int32Array
   sizes: Int32Array
 }
 
@@ -316,8 +321,8 @@ class Search {
   readonly #runs: Runs
   readonly #pool: Pool
   /** By member: the values of its run on either side of the last x. */
-  readonly #before: Float64Array
-  readonly #after: Float64Array
+  readonly #valueBefore: Float64Array
+  readonly #valueAfter: Float64Array
   /** By member: the number of values of its run up to the lower and the upper end of the bracket; before, its bounds. */
   #low: Int32Array
   #high: Int32Array
@@ -329,8 +334,8 @@ class Search {
     const { length } = columns
     this.#runs = runs
     this.#pool = pool
-    this.#before = new Float64Array(length)
-    this.#after = new Float64Array(length)
+    this.#valueBefore = new Float64Array(length)
+    this.#valueAfter = new Float64Array(length)
     this.#low = new Int32Array(length)
     this.#high = new Int32Array(length)
     this.#counts = new Int32Array(length)
@@ -339,7 +344,6 @@ class Search {
 
   /**
    * The quantile `p` of the pool. Halves the bracket until no value is in it; between values the mixture is linear.
-   * Where counts are swapped below, those at the new end become `#low` or `#high`.
    * @param columnQuantiles the quantile of each column, or NaN where another one is less and another greater
    * @param sideOf -1 for an x certainly below the quantile, 1 for one certainly above, 0 for one that the runs cover
    */
@@ -361,11 +365,11 @@ class Search {
     if (sideOf(from) === 0) {
       lowShare = this.#weightUpTo(from) / total
       if (lowShare >= p) return from
-      ;[this.#low, this.#counts] = [this.#counts, this.#low]
+      this.#useCountsAsLow()
     }
     if (sideOf(to) <= 0) {
       highShare = this.#weightUpTo(to) / total
-      ;[this.#high, this.#counts] = [this.#counts, this.#high]
+      this.#useCountsAsHigh()
     }
     for (let halvings = 0; ; halvings++) {
       if (lowShare !== null && highShare !== null && !this.#hasValues())
@@ -377,21 +381,35 @@ class Search {
       if (side < 0 || (share !== null && share < p)) {
         from = x
         lowShare = share
-        if (share !== null) [this.#low, this.#counts] = [this.#counts, this.#low]
+        if (share !== null) this.#useCountsAsLow()
       } else {
         to = x
         highShare = share
-        if (share !== null) [this.#high, this.#counts] = [this.#counts, this.#high]
+        if (share !== null) this.#useCountsAsHigh()
       }
     }
   }
 
+  /** The last x is now the lower end of the bracket. The arrays change places, so that none is made. */
+  #useCountsAsLow(): void {
+    const low = this.#low
+    this.#low = this.#counts
+    this.#counts = low
+  }
+
+  /** The last x is now the upper end of the bracket. */
+  #useCountsAsHigh(): void {
+    const high = this.#high
+    this.#high = this.#counts
+    this.#counts = high
+  }
+
   /** The sum over the members of weight · F_i(x). Writes to `#counts` how many values of each run are up to x. */
   #weightUpTo(x: number): number {
-    const { before: valuesBeforeRun, sizes } = this.#runs
+    const { countsBefore, sizes } = this.#runs
     const { columns, weights } = this.#pool
-    const before = this.#before
-    const after = this.#after
+    const valueBefore = this.#valueBefore
+    const valueAfter = this.#valueAfter
     const low = this.#low
     const high = this.#high
     const counts = this.#counts
@@ -401,12 +419,12 @@ class Search {
       const countAtLow = low[j]!
       const count = countAtLow === high[j]! ? countAtLow : this.#countUpTo(j, x)
       counts[j] = count
-      const valuesUpToX = valuesBeforeRun[column]! + count
+      const valuesUpToX = countsBefore[column]! + count
       const size = sizes[column]!
       if (valuesUpToX === size) weight += weights[j]!
       else if (valuesUpToX > 0) {
         // F_i is linear between the values before and after x.
-        const within = (x - before[j]!) / (after[j]! - before[j]!)
+        const within = (x - valueBefore[j]!) / (valueAfter[j]! - valueBefore[j]!)
         weight += weights[j]! * ((valuesUpToX - 1 + within) / (size - 1))
       }
     }
@@ -419,10 +437,10 @@ class Search {
     const column = this.#pool.columns[j]!
     const values = memory[column]!
     const start = starts[column]!
-    const next = countUpTo(values, x, start + this.#low[j]!, start + this.#high[j]!)
-    if (next > start) this.#before[j] = values[next - 1]!
-    if (next < start + lengths[column]!) this.#after[j] = values[next]!
-    return next - start
+    const indexAfter = countUpTo(values, x, start + this.#low[j]!, start + this.#high[j]!)
+    if (indexAfter > start) this.#valueBefore[j] = values[indexAfter - 1]!
+    if (indexAfter < start + lengths[column]!) this.#valueAfter[j] = values[indexAfter]!
+    return indexAfter - start
   }
 
   /** Whether a member has values in the bracket. Without any the mixture is a straight line. */
