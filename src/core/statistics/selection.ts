@@ -81,9 +81,9 @@ interface Candidate {
   sum: number
   /** Factor from a sum over the days to a studentised mean. */
   scale: number
-  /** Centres of resampled sums. */
-  lower: number
-  consistent: number
+  /** What Hansen's lower and consistent tests subtract from a resampled sum: `sum`, or 0 for a poor candidate. */
+  lowerCentre: number
+  consistentCentre: number
 }
 
 function studentisedMean({ sum, scale }: Candidate): number {
@@ -99,10 +99,12 @@ function varyingColumn({ indices, values }: Column, id: number, kernel: Kernel, 
   // Hansen's bound of the studentised mean.
   const clearlyPoor = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
   const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
-  // A resampled sum less its centre is compared with the best candidate. With centre 0, a poor candidate stays poor.
+  // Centred on its sum, a candidate is as good as the benchmark. With centre 0 a poor one stays poor: it hardly counts.
   const candidates = signs.map(sign => {
     const sum = sign * total
-    return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < clearlyPoor ? 0 : sum }
+    const lowerCentre = Math.max(0, sum)
+    const consistentCentre = sum * scale < clearlyPoor ? 0 : sum
+    return { id, sign, sum, scale, lowerCentre, consistentCentre }
   })
   return { indices, values, candidates }
 }
@@ -122,8 +124,8 @@ function greatestInResamples(columns: readonly Varying[], timesDrawn: Float64Arr
       for (let rep = 0; rep < RESAMPLES_PER_PASS; rep++) {
         const sum = candidate.sign * sums[rep]!
         reality[rep] = Math.max(reality[rep]!, sum - candidate.sum)
-        lower[rep] = Math.max(lower[rep]!, (sum - candidate.lower) * candidate.scale)
-        consistent[rep] = Math.max(consistent[rep]!, (sum - candidate.consistent) * candidate.scale)
+        lower[rep] = Math.max(lower[rep]!, (sum - candidate.lowerCentre) * candidate.scale)
+        consistent[rep] = Math.max(consistent[rep]!, (sum - candidate.consistentCentre) * candidate.scale)
         upper[rep] = Math.max(upper[rep]!, (sum - candidate.sum) * candidate.scale)
       }
     }
@@ -154,14 +156,15 @@ function sumResamples({ indices, values }: Column, timesDrawn: Float64Array, sum
 }
 
 /**
- * Variance of the sum of a resample: n times Hansen's ω². Two days weigh by the probability that the stationary
- * bootstrap keeps their distance, in either direction. null where the column does not vary.
+ * Variance of the sum of a resample: n times Hansen's ω². A product of two days weighs by the probability that
+ * the stationary bootstrap keeps the distance of the days, in either direction. null where the column does not vary.
+ * @param values those of the days at `indices`; all other days have 0
  */
 function resampledVariance(
   indices: Int32Array,
   values: Float64Array,
   sum: number,
-  { n, weights, total }: Kernel,
+  { n, weights, totalWeight }: Kernel,
 ): number | null {
   let squares = 0
   let pairs = 0
@@ -172,16 +175,17 @@ function resampledVariance(
     squares += value * value
     pairs += value * weightedEarlier
   }
-  // The products of the deviations are those of the values less those of the mean, which weigh `total` together.
-  const variance = squares + 2 * pairs - ((sum * sum) / n) * total
+  // The products are of values, not of deviations from the mean sum / n: the part of the mean is subtracted.
+  const variance = squares + 2 * pairs - ((sum * sum) / n) * totalWeight
   return variance > RELATIVE_ROUNDING * squares ? variance : null
 }
 
-/** The weight of two days by their distance from 1 to n - 1; `total` is the result for a column of ones. */
 interface Kernel {
   n: number
+  /** The weight of a pair of days by their distance, from 1 to n - 1. */
   weights: Float64Array
-  total: number
+  /** Of one day: its own weight 1, and the weights of its pairs with all other days. */
+  totalWeight: number
 }
 
 function distanceKernel(n: number, block: number): Kernel {
@@ -189,7 +193,7 @@ function distanceKernel(n: number, block: number): Kernel {
   const weights = Float64Array.from({ length: n }, (_, distance) =>
     distance === 0 ? 0 : (1 - distance / n) * sameBlock ** distance + (distance / n) * sameBlock ** (n - distance),
   )
-  return { n, weights, total: weights.reduce((sum, weight) => sum + weight, 1) }
+  return { n, weights, totalWeight: weights.reduce((sum, weight) => sum + weight, 1) }
 }
 
 /** A smaller variance, relative to the squares, is rounding. */
@@ -224,8 +228,8 @@ const MAX_BLOCKS = 20
  * Zhu, "The probability of backtest overfitting", 2017). The bars are cut into blocks of nearly equal length. Each half
  * of them is once the sample that chooses the column with the best Sharpe ratio; the other half ranks it among all
  * columns.
- * Equal columns share their mean rank; several best ones count with the mean of their ranks, and the median itself is
- * not above the median. A column that never moves has a ratio of 0, or an infinite one if it rises steadily.
+ * Equal columns share their mean rank; several best ones count with the mean of their ranks. A choice that ranks just
+ * in the middle counts as overfitted. A column without variation has a ratio of 0, or an infinite one if it rises.
  * @param columns the returns of each candidate, bar by bar, all equally long
  */
 export function pbo(columns: readonly Float64Array[], blocks: number): RankedSplits | { reason: string } {
@@ -242,8 +246,8 @@ export function pbo(columns: readonly Float64Array[], blocks: number): RankedSpl
   const halves = [...halvesOfBlocks(blocks)]
   const logits = new Float64Array(halves.length)
   const logitOf = (inSample: Float64Array, outOfSample: Float64Array): number => {
-    const omega = rankOfBest(inSample, outOfSample) / (columns.length + 1)
-    return Math.log(omega / (1 - omega))
+    const relativeRank = rankOfBest(inSample, outOfSample) / (columns.length + 1)
+    return Math.log(relativeRank / (1 - relativeRank))
   }
   // The complement of the i-th half from the front is the i-th from the back.
   for (let i = 0; i < halves.length / 2; i++) {
