@@ -20,6 +20,6 @@ test('the differences of one page are corrected together, and those without a p 
     { corrected: null, verdict: 'too few' },
     { corrected: 0.04, verdict: 'worse than chance' },
   ])
-  expect(judgeTogether([{ ...shown[0]!, least: 0.3 }])).toEqual([{ corrected: 0.02, verdict: 'not told from chance' }])
+  expect(judgeTogether([{ ...shown[0]!, leastP: 0.3 }])).toEqual([{ corrected: 0.02, verdict: 'not told from chance' }])
   expect(judgeTogether([...shown, { difference: 0.01, p: 0.9 }])[0]!.verdict).toBe('not told from chance')
 })

@@ -148,7 +148,7 @@ function shiftedCounts(
 }
 
 /**
- * Adds packed counts to the rows of `counts`, and sets them to 0.
+ * Adds packed counts to the rows of `counts`, and sets the packed ones to 0.
  * @param totals for each shift, a number whose digits to the base `radix` are the counts of the categories
  */
 function addUnpacked(totals: Float64Array, radix: number, counts: Int32Array, categories: number): void {

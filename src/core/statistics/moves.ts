@@ -36,7 +36,7 @@ export function sumMoves(close: Float64Array, bars: Int32Array, from: number, su
   sums.set(new Float64Array(memory.buffer, addressOfSums, sums.length))
 }
 
-/** `sumMoves` without WebAssembly. */
+/** Sums the moves from `bars` to each point of a path, as `sumMoves` does, without WebAssembly. */
 export function plainSums(close: Float64Array, bars: Int32Array, from: number, sums: Float64Array): void {
   sums.fill(0)
   for (const bar of bars) {

@@ -23,9 +23,9 @@ export function neweyWest(excess: Float64Array, events: Float64Array, lag: numbe
 }
 
 /**
- * The ratio Σ excess / Σ events and its standard error, or null, as in `neweyWest`. All autocovariances up to `lag`
- * have full weights: Hansen & Hodrick, "Forward exchange rates as optimal predictors of future spot rates" (1980).
- * Their sum can be 0 or less: then the standard error is that of Newey and West, and `fallback` is true.
+ * The estimate of `neweyWest`, but autocovariances up to `lag` have full weights: Hansen & Hodrick, "Forward exchange
+ * rates as optimal predictors of future spot rates" (1980). Their sum can be 0 or less: then the standard error is that
+ * of Newey and West, and `fallback` is true. null where one block of `lag` + 1 days has all events, or no variance.
  */
 export function hansenHodrick(
   excess: Float64Array,
@@ -43,10 +43,10 @@ export function hansenHodrick(
 }
 
 /**
- * The ratio Σ excess / Σ events of two calendar series, as in `neweyWest`, and its standard error. The days are in
- * clusters of `block` consecutive ones; values of a cluster may depend on each other (Liang & Zeger 1986). The variance
- * has no correction for few clusters: Student's t with `effectiveBlocks` less one degrees of freedom allows for them,
- * and for very different sizes (Cameron & Miller 2015). null with less than two clusters with events.
+ * The ratio Σ excess / Σ events of two calendar series, and its standard error. The days are in clusters of `block`
+ * consecutive ones; values of a cluster may depend on each other (Liang & Zeger 1986). The variance has no correction
+ * for few or unequal clusters: Student's t with `effectiveBlocks` - 1 degrees of freedom allows for them (Cameron &
+ * Miller 2015). null with less than two clusters with events, or without variance.
  */
 export function clusterByBlock(excess: Float64Array, events: Float64Array, block: number): Estimate | null {
   return ratioEstimate(excess, events, block, deviations => {
@@ -140,7 +140,8 @@ const RELATIVE_ROUNDING = 1e-24
 const ROUNDING = 1e-9
 
 /**
- * The ratio Σ excess / Σ events of two calendar series, with its standard error; null as `neweyWest` says.
+ * The ratio Σ excess / Σ events of two calendar series, with its standard error; null where one block has all events,
+ * or without variance.
  * @param block length of the blocks that set the degrees of freedom
  * @param varianceOf variance of a sum, from the deviations excess - ratio · events of each day
  */

@@ -151,10 +151,10 @@ export function valueAtRisk(returns: ArrayLike<number>): number | null {
 export function expectedShortfall(returns: ArrayLike<number>): number | null {
   const ascending = Float64Array.from(returns).sort()
   if (ascending.length < LEAST_FOR_TAIL) return null
-  const worst = ascending.length * TAIL
-  const wholeBars = Math.floor(worst)
+  const worstCount = ascending.length * TAIL
+  const wholeBars = Math.floor(worstCount)
   const sum = ascending.subarray(0, wholeBars).reduce((all, value) => all + value, 0)
-  return (sum + (worst - wholeBars) * ascending[wholeBars]!) / worst
+  return (sum + (worstCount - wholeBars) * ascending[wholeBars]!) / worstCount
 }
 
 /** Drawdowns of an equity curve. Fractions, 0 or below; bars are indices of the curve. */

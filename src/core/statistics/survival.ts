@@ -75,30 +75,30 @@ export interface SurvivalError {
  * The error of each step; nulls where it leaves none at risk. Greenwood, "The natural duration of cancer" (1926):
  * S √(d Σ ended / (at risk (at risk - ended))). The interval is that of ln(-ln S), which never leaves 0..1:
  * S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice 1980).
- * @param effects d of each step: spells per independent one (Kish's design effect); 1 without it
+ * @param designEffects d of each step: the number of spells per independent one (Kish; default 1)
  */
-export function survivalErrors(steps: readonly SurvivalStep[], effects?: readonly number[]): SurvivalError[] {
+export function survivalErrors(steps: readonly SurvivalStep[], designEffects?: readonly number[]): SurvivalError[] {
   let sum = 0
   return steps.map(({ at_risk, ended, survival }, i) => {
     if (ended === at_risk) return { se: null, low: null, high: null }
     sum += ended / (at_risk * (at_risk - ended))
-    const relativeSe = Math.sqrt(sum * (effects?.[i] ?? 1))
+    const relativeSe = Math.sqrt(sum * (designEffects?.[i] ?? 1))
     const error = (NORMAL_QUANTILE_975 * relativeSe) / Math.log(survival)
     return { se: survival * relativeSe, low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
   })
 }
 
 /**
- * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval
- * reach it (Brookmeyer & Crowley 1982). An end is null where the steps do not reach it.
- * @param effects for each step, the number of spells per independent one (default 1)
+ * 95 % interval of the length until a share has ended (Brookmeyer & Crowley 1982). It begins and ends where the lower
+ * and the upper end of the survival's interval fall to 1 - `share`. An end is null if it never falls so far.
+ * @param designEffects for each step, the number of spells per independent one (default 1)
  */
 export function lengthInterval(
   steps: readonly SurvivalStep[],
   share: number,
-  effects?: readonly number[],
+  designEffects?: readonly number[],
 ): Pick<SurvivalError, 'low' | 'high'> {
-  const errors = survivalErrors(steps, effects)
+  const errors = survivalErrors(steps, designEffects)
   const lengthReaching = (end: 'low' | 'high'): number | null => {
     const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + ROUNDING)
     return i === -1 ? null : steps[i]!.length

@@ -29,8 +29,8 @@ export function isFinding(word: string): boolean {
 export interface Tested {
   difference: number | null
   p: number | null
-  /** The corrected p is at least this: the q over all trials of a log, where it decides, too. */
-  least?: number | null
+  /** A lower limit of the p that decides: the q over all trials of a log. Without it only Holm's p decides. */
+  leastP?: number | null
 }
 
 export interface Judged {
@@ -41,14 +41,14 @@ export interface Judged {
 
 /**
  * Judges all differences of one page together. A difference without a p does not count among them. `corrected` is
- * Holm's p; the verdict takes `least` where that is greater.
+ * Holm's p; the verdict uses the greater one of it and `leastP`.
  */
 export function judgeTogether(shown: readonly Tested[]): Judged[] {
   const correctedPs = holm(shown.flatMap(({ p }) => p ?? []))
   let next = 0
-  return shown.map(({ difference, p, least }) => {
+  return shown.map(({ difference, p, leastP }) => {
     if (p === null) return { corrected: null, verdict: verdictOf(null, difference) }
     const corrected = correctedPs[next++]!
-    return { corrected, verdict: verdictOf(Math.max(corrected, least ?? 0), difference) }
+    return { corrected, verdict: verdictOf(Math.max(corrected, leastP ?? 0), difference) }
   })
 }

@@ -84,7 +84,7 @@ function withVerdicts(
 ): StudyWindow[] {
   const qByWindow = ownTrials.map(({ hash }) => logState?.q.get(hash) ?? null)
   const testedWindows = windows.map(({ diff, tests }, i) => {
-    return { difference: diff, p: tests[0]?.p ?? null, least: leastByLog(logState?.log ?? null, qByWindow[i]!) }
+    return { difference: diff, p: tests[0]?.p ?? null, leastP: leastByLog(logState?.log ?? null, qByWindow[i]!) }
   })
   const judgements = judgeTogether(testedWindows)
   return windows.map((window, i) => {
