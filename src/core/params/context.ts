@@ -237,8 +237,8 @@ export function readSignalLag({ field, context, when, context_lag: lag }: ReadLa
 export const LAGGED_PARTS = 'a context, or a condition that names another ticker'
 
 /**
- * Adds the lag to contexts. The result also has `lag` if conditions that name tickers are read earlier by it. Throws
- * InvalidParameter for a lag if there are neither contexts nor such conditions.
+ * Adds the lag, 0 by default, to each context. The result also has `lag`, for conditions that name tickers, if there
+ * are any and it is above 0. Throws InvalidParameter for a lag if there are neither contexts nor such conditions.
  */
 export function addLag<OneContext extends object>(
   contexts: readonly OneContext[],

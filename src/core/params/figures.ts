@@ -66,7 +66,10 @@ export const SIGNALS: Kind<SignalChoice, string> = {
   },
 }
 
-/** A list of distinct values, in the written order unless the kind has an order of its own. */
+/**
+ * A list of distinct values, in the written order unless the kind has an order of its own.
+ * @param all whether the word `all` means any value
+ */
 export function listKind<Value>(
   kind: Kind<Value>,
   placeholder: string,
@@ -85,7 +88,6 @@ export function listKind<Value>(
 }
 
 interface ListOptions<Value> {
-  /** The word `all` means any value. */
   all?: boolean
   ordered?(values: readonly Value[], scope: Scope): readonly Value[]
 }
@@ -163,13 +165,13 @@ export const DISTANCE: Kind<Distance, Text> = {
   },
 }
 
-/** The form of a text such as `train=756,test=252,anchored`: whole numbers by name, and words without a value. */
+/** The form of a text such as `train=756,test=252,anchored`: whole numbers by name, and flags without a value. */
 export interface Pairs {
-  /** The least value of each number. */
-  least: Readonly<Record<string, number>>
+  /** The least value of each number, by its name. */
+  minimums: Readonly<Record<string, number>>
   /** The required numbers. */
   needed: readonly string[]
-  words?: readonly string[]
+  flags?: readonly string[]
   /** The form in words, for messages. */
   usage: string
   /** A text that is allowed. */
@@ -193,16 +195,20 @@ export function pairsOf<Value, Written = Partial<Value>>(
 
 const MAX_PAIR_NUMBER = 1_000_000
 
-/** The numbers of a text such as `train=756,anchored` by name; a word is 1. Throws InvalidParameter for a wrong name. */
-function readPairs(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
+/** The numbers of a text such as `train=756,anchored`, by name; a flag is 1. Throws InvalidParameter for any other. */
+function readPairs(
+  param: string,
+  value: string,
+  { minimums, needed, flags = [], usage }: Pairs,
+): Record<string, number> {
   const offence = { param, value, allowed: usage }
   const numbers: Record<string, number> = {}
   for (const item of value.split(',')) {
     const [key = '', text, secondText] = item.split('=')
-    const isWord = words.includes(key)
-    const isKnown = isWord ? text === undefined : Object.hasOwn(least, key)
+    const isFlag = flags.includes(key)
+    const isKnown = isFlag ? text === undefined : Object.hasOwn(minimums, key)
     if (!isKnown || secondText !== undefined || numbers[key] !== undefined) throw invalid('not_allowed', offence)
-    numbers[key] = isWord ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MAX_PAIR_NUMBER)
+    numbers[key] = isFlag ? 1 : integerValue(`${param} ${key}`, text ?? '', minimums[key]!, MAX_PAIR_NUMBER)
   }
   const missing = needed.filter(key => numbers[key] === undefined)
   if (missing.length > 0)
@@ -210,7 +216,7 @@ function readPairs(param: string, value: string, { least, needed, words = [], us
   return numbers
 }
 
-/** An object of pairs as its text: true is a word, and false or undefined is left out. Other values become text. */
+/** An object of pairs as its text: true is a flag, and false or undefined is left out. Other values become text. */
 function pairsAsText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   const parts = Object.entries(value).filter(([, item]) => item !== false && item !== undefined)

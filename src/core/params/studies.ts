@@ -131,7 +131,8 @@ export const TALLY = {
 } as const satisfies Table
 
 /**
- * The options of a tally among the parameters. Throws InvalidParameter, also for a window that the aftermath lacks.
+ * The options of a tally among the parameters. Throws InvalidParameter, also for a window that is not one of the
+ * timeframe.
  * @param timeframe the timeframe of the events
  */
 export function tallyOptions(params: Written, timeframe: Timeframe): Read<typeof TALLY> {
@@ -212,7 +213,10 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
   abnormal: Abnormal
 }
 
-/** Parses an event study. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
+/**
+ * Parses an event study. Throws InvalidParameter for the first fault.
+ * @param fields the fields that it may name: those built in, and the user's own
+ */
 export function parseStudy(input: object, fields: FieldSet = BUILT_IN_FIELDS): StudyQuery {
   const { tickers, ...params } = objectOf('params', input)
   // A condition replaces a missing field.
@@ -274,9 +278,9 @@ export const WALK_FORWARD = nullable(
   pairsOf<WalkForward>(
     'BARS',
     {
-      least: { train: 1, test: 1, step: 1, embargo: 0 },
+      minimums: { train: 1, test: 1, step: 1, embargo: 0 },
       needed: ['train', 'test'],
-      words: ['anchored'],
+      flags: ['anchored'],
       example: 'train=756,test=252,step=252',
       usage: 'bars as train=756,test=252,step=252, with embargo=5 or anchored where wanted',
     },
@@ -290,13 +294,13 @@ export const WALK_FORWARD = nullable(
 
 const CV = pairsOf<{ k: number; embargo: number }, { k: number; embargo?: number }>(
   'FOLDS',
-  { least: { k: 2, embargo: 0 }, needed: ['k'], example: 'k=5,embargo=5', usage: 'folds and bars as k=5,embargo=5' },
+  { minimums: { k: 2, embargo: 0 }, needed: ['k'], example: 'k=5,embargo=5', usage: 'folds and bars as k=5,embargo=5' },
   ({ k = 0, embargo = 0 }) => ({ k, embargo }),
 )
 
 const CPCV = pairsOf<{ n: number; k: number }, { n: number; k: number }>(
   'GROUPS',
-  { least: { n: 2, k: 1 }, needed: ['n', 'k'], example: 'n=6,k=2', usage: 'groups and test groups as n=6,k=2' },
+  { minimums: { n: 2, k: 1 }, needed: ['n', 'k'], example: 'n=6,k=2', usage: 'groups and test groups as n=6,k=2' },
   ({ n = 0, k = 0 }) => {
     if (k < n && n <= 20) return { n, k }
     const allowed = 'fewer test groups (k) than groups (n), and at most 20 groups'
@@ -381,7 +385,8 @@ export function parseSweep(input: object, known: FieldSet = BUILT_IN_FIELDS): Sw
   const written = withoutNulls(params)
   refuseMoreThanOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { horizon, context, context_lag: lag, ...read } = readParams(SWEEP, written, known)
-  const selected = selectFieldsAndBands(read, 'field' in written, known)
+  const isFieldNamed = 'field' in written
+  const selected = selectFieldsAndBands(read, isFieldNamed, known)
   return {
     ...selected,
     tickers: readTickers(tickers),
@@ -403,7 +408,7 @@ function selectFieldsAndBands<Others>(
     const field = conditionValue('when', when, known)
     return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
   }
-  // By default only fields that need nothing but bars; `all` (null) also has those that need facts.
+  // `fields` is null for the word `all`, and if none is named: then only fields that need nothing but bars.
   let selectedFields = known.all
   if (fields !== null) selectedFields = known.all.filter(({ name }) => fields.includes(name))
   else if (!isFieldNamed) selectedFields = known.all.filter(({ needs }) => needs === 'bars')
