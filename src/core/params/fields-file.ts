@@ -32,7 +32,7 @@ const MAX_BANDS = 250
 const OTHERWISE = 'otherwise'
 
 /**
- * The specified fields, followed by those that a text defines, in its order.
+ * The built-in fields, followed by those that a text defines, in its order.
  * @param file the name of the text in refusals, which are BadData at file:line:column
  */
 export function ownFieldSet(text: string, file: string): FieldSet {
@@ -71,7 +71,7 @@ class FieldsReader {
     this.#definitions = definitions
   }
 
-  /** The specified fields, then those of the file in its order, each made after the fields that it uses. */
+  /** The built-in fields, then those of the file in its order, each made after the fields that it uses. */
   readFieldSet(): FieldSet {
     const byName = new Map(this.#definitions.map(definition => [definition.name, definition]))
     const vocabulary: Vocabulary = {
@@ -80,7 +80,7 @@ class FieldsReader {
     }
     for (const definition of this.#definitions)
       if ('when' in definition.entry) this.#rules.set(definition.name, this.#readRules(definition, vocabulary))
-    for (const definition of this.#definitions) this.#makeField(definition, byName, [])
+    for (const definition of this.#definitions) this.#makeField(definition, byName)
     return fieldSet([...BUILT_IN_FIELDS.all, ...this.#definitions.map(({ name }) => this.#finished.get(name)!)])
   }
 
@@ -198,20 +198,27 @@ class FieldsReader {
     throw this.#faultAt('cuts' in entry ? at : [index, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
   }
 
-  /** Makes a field after the fields that it uses. @param path the fields that use it, to find circles */
-  #makeField(definition: Definition, byName: ReadonlyMap<string, Definition>, path: readonly string[]): AnyField {
+  /**
+   * Makes a field after the fields that it uses.
+   * @param usedBy the chain of fields that leads to this one: each uses the next. Throws BadData if this one is in it
+   */
+  #makeField(
+    definition: Definition,
+    byName: ReadonlyMap<string, Definition>,
+    usedBy: readonly string[] = [],
+  ): AnyField {
     const { name } = definition
     const finished = this.#finished.get(name)
     if (finished !== undefined) return finished
-    if (path.includes(name)) {
-      const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
+    if (usedBy.includes(name)) {
+      const circle = [...usedBy.slice(usedBy.indexOf(name)), name].join(' → ')
       throw this.#faultAt([definition.index, 'field'], `own fields refer to each other in a circle: ${circle}`)
     }
     const rules = this.#rules.get(name)
     const field =
       rules === undefined
         ? this.#makeExpressionField(definition)
-        : this.#makeRuledField(definition, rules, byName, [...path, name])
+        : this.#makeRuledField(definition, rules, byName, [...usedBy, name])
     this.#finished.set(name, field)
     return field
   }
@@ -228,19 +235,22 @@ class FieldsReader {
     return expressionField({ name, of, cuts, bands, hash: hashOf({ of: printExpression(of), cuts, bands }) })
   }
 
-  /** A field by conditions. Its hash covers the definitions of the own fields that it uses. */
+  /**
+   * A field by conditions. Its hash covers the definitions of the own fields that it uses.
+   * @param chain the fields that lead to those that it uses, itself the last
+   */
   #makeRuledField(
     { name, bands }: Definition,
     rules: readonly Rule[],
     byName: ReadonlyMap<string, Definition>,
-    path: readonly string[],
+    chain: readonly string[],
   ): RuledField {
     const hashesOfUsedFields: Record<string, string> = {}
     for (const { condition } of rules) {
       if (condition === null) continue
       for (const { field } of subjectsOf(condition)) {
         const definition = byName.get(field)
-        if (definition !== undefined) hashesOfUsedFields[field] = this.#makeField(definition, byName, path).hash!
+        if (definition !== undefined) hashesOfUsedFields[field] = this.#makeField(definition, byName, chain).hash!
       }
     }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])

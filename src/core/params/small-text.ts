@@ -22,8 +22,9 @@ export function exceededBound(text: string): { what: string; offset: number } | 
     else if (token === ']' || token === '}') openBrackets = Math.max(0, openBrackets - 1)
     // Any other token counts as a name: a word of a key or a value.
     else if (++names > BOUNDS.names) return { what: `there are more than ${numberText(BOUNDS.names)} names`, offset }
-    if (openBrackets + blocks.length - 1 > BOUNDS.depth)
-      return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }
+    // The outermost block is the document itself.
+    const depth = openBrackets + blocks.length - 1
+    if (depth > BOUNDS.depth) return { what: `it is nested more than ${BOUNDS.depth} deep here`, offset }
   }
   return null
 }

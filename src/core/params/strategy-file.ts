@@ -117,9 +117,7 @@ function refuseUnknownKeys({ rows }: Section<Nodes>, value: unknown, path: reado
 
 /** Where a part is, and the data to read it with. */
 interface PartLocation {
-  /** The path of the part, such as `exit.on`; empty for the whole document. */
   at: string
-  /** The field of the entry, whose bands an exit may name; empty until the entry is read. */
   field: string
   fields: FieldSet
 }
@@ -127,7 +125,8 @@ interface PartLocation {
 /**
  * Reads a part of the file by its declaration, whose `rows` have a value or a part for each key. A missing value has
  * its default. `convertKeys` replaces written keys by those of `rows`; `finish` makes the result from the values.
- * @param field the field of the entry, if read: the bands and conditions of other parts are read by it
+ * @param at the path of the part; empty for the whole document
+ * @param field the field of the entry, whose bands other parts may name; empty until the entry is read
  */
 function readPart(part: Section, value: unknown, { at, field, fields }: PartLocation): unknown {
   const { rows, kind, finish } = part
@@ -274,12 +273,14 @@ export function readYaml(text: string, file: string): LocatedDocument {
   }
 }
 
-/** YAML 1.1 tags are off, because they make other objects. The library's check for repeated keys is quadratic. */
+/** YAML 1.1 tags are off, because they make other objects. `repeatedKey` is faster than the library's check. */
 const YAML_OPTIONS = { prettyErrors: false, stringKeys: true, resolveKnownTags: false, uniqueKeys: false }
 
 /**
- * The position in the file of a line and column of a text, all from 1. Empty if lines are folded or signs escaped.
- * @param begin where the text as written, with its quotes or `|`, begins
+ * The position in the file of a line and column of a text value, all from 1. It has no line if that is the line of
+ * `begin`. It is empty if lines are folded or signs escaped, because then columns differ.
+ * @param written the value as the file has it, with its quotes or `|`
+ * @param begin where `written` begins
  */
 function placeInWritten(
   written: string,
@@ -298,7 +299,7 @@ function placeInWritten(
   return { column: begin.column! + quoteLength + column - 1 }
 }
 
-/** The offset of the first repeated key of a mapping; null if there is none. */
+/** The offset of the first repeated key of a mapping; null if there is none. The library's own check is quadratic. */
 function repeatedKey(document: Document): number | null {
   let first: number | null = null
   visit(document, {
