@@ -285,14 +285,14 @@ describe('what is varied', () => {
 
   it.each([
     ['a key that is none', 'hodl=1,2', 'vary "hodl" is no key of a strategy that can be varied. Did you mean "hold"?'],
-    ['what changes no trade', 'benchmark=A,B', 'vary "benchmark": no trade becomes another by it'],
+    ['what changes no trade', 'benchmark=A,B', 'vary "benchmark": it changes no trade'],
     [
       'other days',
       'before=2020-05-01,2020-06-01',
-      'vary "before": no trade becomes another by it, or it changes the bars or days',
+      'vary "before": it changes no trade, or it changes the bars or days',
     ],
-    ['days later on', 'after=2020-05-01,2020-06-01', 'vary "after": no trade becomes another by it'],
-    ['another field', 'field=rsi_zone,macd_state', 'vary "field": no trade becomes another by it'],
+    ['days later on', 'after=2020-05-01,2020-06-01', 'vary "after": it changes no trade'],
+    ['another field', 'field=rsi_zone,macd_state', 'vary "field": it changes no trade'],
     ['the same in other words', 'stop=2%,0.02', 'vary makes 1 combination, and a grid needs several'],
     ['a value that is none', 'stop=2%,2xatr', 'vary stop "2xatr" is not a fraction of the entry price'],
     ['one combination', 'hold=5', 'vary makes 1 combination, and a grid needs several'],

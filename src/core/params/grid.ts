@@ -203,7 +203,7 @@ function parameterOfKey(written: string): string {
     FIXED_KEYS.includes(name) ||
     STRATEGY_KEYS.some(({ path, param }) => path === name && FIXED_KEYS.includes(param))
   ) {
-    const why = 'no trade becomes another by it, or it changes the bars or days, which cannot be compared'
+    const why = 'it changes no trade, or it changes the bars or days, and then results cannot be compared'
     throw varyError(name, ` ${quoted(name)}: ${why}; vary other keys.`)
   }
   const endingInName = KEYS_TO_VARY.filter(({ path }) => path.endsWith(`.${name}`))
