@@ -99,8 +99,8 @@ const LAG_PARAM = CONDITIONS_LAG.param
 const LAG_KEY = 'lag'
 
 /**
- * Whether the parameter of the lag sets the key at this path. It sets the lag of a context, and that of conditions
- * which name tickers. Throws InvalidParameter if the strategy has neither.
+ * Whether the parameter of the lag sets the key at this path. It sets `lag` if conditions name tickers, and the lag of
+ * the context if the entry has one. Throws InvalidParameter if the strategy has neither.
  */
 function lagSetsKey(document: Document, path: string, fields: FieldSet): boolean {
   const entry = sectionOf(document, 'entry')

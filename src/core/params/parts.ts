@@ -4,7 +4,7 @@ import { DEFAULT_SCOPE, type Kind, plainText, readParams, type Scope, type Table
 
 /**
  * Several parameters as one text, such as `sector Energy, size large`: each part begins with its word. A program may
- * write an object by the words.
+ * give an object with the words as keys.
  * @param words the parameter of each word; the word of a flag has no value
  */
 export function partsKind(

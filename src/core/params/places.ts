@@ -73,7 +73,7 @@ export function fieldByAnyName(param: string, text: string, fields: FieldSet): A
   return fieldValue(param, LONG_NAMES.get(text) ?? text, fields)
 }
 
-/** A kind of field names that also takes the long ones. */
+/** A kind of field names that also takes the long ones, such as `momentum_rsi_zone`. @param name that of its schema */
 export function withLongNames(kind: Kind<string, string>, name: string): Kind<string, FieldName> {
   const words = new Set([...BUILT_IN_FIELDS.names, ...LONG_NAMES.keys()])
   return {

@@ -45,6 +45,7 @@ export function settingsIn(param: string, text: string): Settings {
   const hasPassword = PASSWORD_IN_URL.test(text) && !SETTINGS_IN_URL.test(text)
   if (hasPassword || /[?&](ssl)?password=/i.test(text)) throw passwordError(param)
   if (!/^postgres(ql)?:\/\//i.test(text)) throw unreadableUrlError(param)
+  // `URL` does not read a user without a host.
   const [, , user] = USER_WITHOUT_HOST.exec(text) ?? []
   let url: URL
   try {
@@ -52,7 +53,7 @@ export function settingsIn(param: string, text: string): Settings {
   } catch {
     throw unreadableUrlError(param)
   }
-  // A password that was overlooked above would also be visible in the list of processes.
+  // Any other form of a password is refused, too: the list of processes shows it to all users of the machine.
   if (url.password !== '') throw passwordError(param)
   if (url.hash !== '') throw unreadableUrlError(param)
   const settings: Settings = {}

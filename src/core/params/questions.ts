@@ -239,12 +239,16 @@ const { ticker: _ticker, ...POOL } = HISTORY
 /** A table of a search: the specified one, the one with bands and conditions, or the one without a highest limit. */
 type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
 
-/** Parses a search. Throws InvalidParameter for the first fault. @param fields the known fields, here as below */
+/**
+ * Parses a search. Throws InvalidParameter for the first fault.
+ * @param fields the fields that it may name: those built in, and the user's own
+ */
 export function parseEvents(
   params: object,
   table: EventsTable = EVENTS,
   fields: FieldSet = BUILT_IN_FIELDS,
 ): EventsQuery {
+  // Only the tables of programs have conditions, and a context in one word.
   const written = 'when' in table ? programParams(params, fields) : params
   return withBandList(joinContextWithBand(readParams(table, written, fields)), fields)
 }
@@ -318,7 +322,7 @@ export function oversoldSearch(query: OversoldQuery): URLSearchParams {
   return toSearchParams(OVERSOLD, { ...query })
 }
 
-/** A query string with the values of a query that a table has. */
+/** A query string with the parameters of a table, in its order. Other values of the query are left out. */
 function toSearchParams(table: Table, query: Written): URLSearchParams {
   const search = new URLSearchParams()
   for (const [name, { kind }] of Object.entries(table)) {
@@ -403,8 +407,8 @@ export type ChangesParams = ParamsOf<typeof CHANGES> & { tickers?: readonly stri
 /** Parses a question about changes. Throws InvalidParameter for the first fault. */
 export function parseChanges(params: object, fields: FieldSet) {
   const { field: names, timeframe, since, ...read } = readParams(CHANGES, params, fields)
-  // readLag allows a lag if the field or the condition names a ticker; the fields of changes never do.
-  const { field: _field, ...query } = readLag({ field: '', ...read }, fields)
+  // readLag also looks for tickers in a field. The fields of changes never name one, so it gets an empty field.
+  const { field: _emptyField, ...query } = readLag({ field: '', ...read }, fields)
   const timeframes: readonly Timeframe[] = timeframe === undefined ? TIMEFRAME_NAMES : [timeframe]
   type Optional = { fields?: readonly string[]; since?: Day | 'last' }
   const changes: typeof query & { timeframes: readonly Timeframe[] } & Optional = { ...query, timeframes }

@@ -140,6 +140,7 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   const read: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(table)) {
     const scope = { fields, earlier: read }
+    // undefined for the word `all`, too: such a parameter means any value by default.
     const value = name in written ? valueForKind(name, parameter.kind, written[name], scope) : undefined
     if (value === undefined && parameter.required) throw invalid('missing', { param: name })
     const parsed = value === undefined ? parameter.fallback : parameter.kind.parse(name, value, scope)
@@ -338,7 +339,10 @@ export function textSetBy<Name extends string, Rows extends Nodes, Parsed, Writt
 }
 
 /** The JSON Schema of a document. @param needed the required parts @param either one of these keys is required */
-export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
+export function schemaOf(
+  rows: Nodes,
+  { needed = [], either = [] }: { needed?: readonly string[]; either?: readonly string[] } = {},
+): JsonSchema {
   const isNeeded = (key: string, node: Node): boolean =>
     isSection(node) ? needed.includes(key) : node.required === true && !either.includes(key)
   const entries = Object.entries(rows)
@@ -364,7 +368,8 @@ function schemaOfNode(node: Node): JsonSchema {
     // A printed file has null for an unused value.
     return required ? schema : { anyOf: [schema, { type: 'null' }] }
   }
-  const forms: JsonSchema[] = [schemaOf(node.rows, [], node.either)]
+  const { rows, either = [] } = node
+  const forms: JsonSchema[] = [schemaOf(rows, { either })]
   if (node.kind !== undefined) forms.push(node.kind.schema)
   if (node.optional) forms.push({ type: 'null' })
   return forms.length === 1 ? forms[0]! : { anyOf: forms }

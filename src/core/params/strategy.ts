@@ -439,5 +439,5 @@ export const BACKTEST: Table = {
 }
 
 export function strategySchema(): JsonSchema {
-  return schemaOf(STRATEGY, ['entry', 'exit'])
+  return schemaOf(STRATEGY, { needed: ['entry', 'exit'] })
 }

@@ -147,6 +147,7 @@ export function parseSummary(params: object): SummaryQuery {
   }
   refuseTogether(written, ['date'], 'start')
   if (sample !== undefined) refuseTogether(written, ['offset'], 'sample')
+  // The only sample is `even`.
   query.range = { start, limit, offset, even: sample !== undefined }
   if (end !== undefined) query.range.end = end
   return { of: 'snapshot', query }
