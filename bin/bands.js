@@ -12,16 +12,17 @@ if (!(major >= 24 || (major === 22 && minor >= 14))) {
     })
 }
 
-/** Prints the version or the first page of help, and returns true, if only that was asked for: no command is loaded. */
+/** Prints the version, the first page of help or a completion script, if only that was asked for: no command is loaded. */
 function printsAtOnce() {
-  const [word = '--help', ...others] = process.argv.slice(2)
-  if (others.length > 0 || !['--version', '--help'].includes(word)) return false
-  const { readFileSync, writeSync } = require('node:fs')
+  const words = process.argv.slice(2)
+  const [first = '--help'] = words
+  if (!['--version', '--help', 'completion'].includes(first) || words.some(word => word.includes(' '))) return false
   try {
-    const version = () => `bands ${require('../package.json').version}\n`
-    writeSync(1, word === '--version' ? version() : readFileSync(`${__dirname}/../dist/help.txt`))
+    const text = require('../dist/fixed-texts.json')[words.join(' ') || first]
+    require('node:fs').writeSync(1, text)
     return true
   } catch {
+    // Another line, or no build.
     return false
   }
 }

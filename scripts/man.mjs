@@ -4,11 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** Writes help.txt, man/bands.1, and one page a command, or a group of them, below `dist`. */
+/** Writes fixed-texts.json, man/bands.1, and one page a command, or a group of them, below `dist`. */
 export async function writeManPages(dist, version) {
   const { manual } = createRequire(import.meta.url)(join(dist, 'cli/main.js'))
-  const { top, commands, groups, options, notes } = await manual()
-  writeFileSync(join(dist, 'help.txt'), top)
+  const { fixedTexts, commands, groups, options, notes } = await manual()
+  const texts = { '--version': `bands ${version}\n`, ...fixedTexts }
+  writeFileSync(join(dist, 'fixed-texts.json'), JSON.stringify(texts))
   const folder = join(dist, 'man')
   mkdirSync(folder, { recursive: true })
   const write = (name, summary, body) => {

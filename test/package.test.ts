@@ -145,18 +145,19 @@ describe('the published package', () => {
     for (const name of ['child_process', 'crypto', 'fs/promises', 'zlib', 'os']) expect(builtin).not.toContain(name)
   })
 
-  it('prints its version and the first page of help without its code', () => {
+  it('prints its version, the first page of help and a completion script without its code', () => {
     const alone = join(home, 'alone')
-    for (const path of ['bin/bands.js', 'bin/package.json', 'package.json', 'dist/help.txt']) {
+    for (const path of ['bin/bands.js', 'bin/package.json', 'dist/fixed-texts.json']) {
       mkdirSync(dirname(join(alone, path)), { recursive: true })
       copyFileSync(join(installed, path), join(alone, path))
     }
-    const [version, help, whole] = [
-      ...['--version', '--help'].map(word => run(process.execPath, [join(alone, 'bin/bands.js'), word])),
-      run(process.execPath, [join(installed, 'bin/bands.js'), 'help']),
-    ]
-    expect(version).toMatch(/^bands \d+\.\d+\.\d+\n$/)
-    expect(help).toBe(whole)
+    const printed = (folder: string, ...words: string[]) =>
+      run(process.execPath, [join(folder, 'bin/bands.js'), ...words])
+    expect(printed(alone, '--version')).toMatch(/^bands \d+\.\d+\.\d+\n$/)
+    expect(printed(alone, '--help')).toBe(printed(installed, 'help'))
+    expect(printed(alone)).toBe(printed(alone, '--help'))
+    for (const shell of ['bash', 'zsh', 'fish'])
+      expect(printed(alone, 'completion', shell)).toBe(printed(installed, 'completion', shell, '-q'))
   })
 
   it('draws its tables without the locales of node, which take as long as all else', () => {

@@ -88,11 +88,17 @@ function briefHelp(request: CommandHelp) {
   }
 }
 
-/** All help, from which the build makes man pages and `help.txt`, the first page, which bin/bands.js prints. */
+/**
+ * All help, from which the build makes man pages. `fixedTexts`: by command line, what bin/bands.js prints from a file of
+ * the build, without loading a command.
+ */
 export async function manual() {
+  const { COMPLETION_SCRIPTS } = await import('./commands/reference.js')
+  const scripts = Object.entries(COMPLETION_SCRIPTS).map(([shell, script]) => [`completion ${shell}`, script])
+  const fixedTexts: Record<string, string> = { '--help': TOP_HELP, ...Object.fromEntries(scripts) }
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
   const notes = [EXIT_CODES_NOTE, STABILITY_NOTE]
-  return { top: TOP_HELP, commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes }
+  return { fixedTexts, commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes }
 }
 
 /** Groups options by their headings in this order; one without a heading joins the option before it. */

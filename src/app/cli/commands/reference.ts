@@ -162,7 +162,7 @@ const completion: Command = {
   withoutFields: true,
   async run(context, args) {
     const shell = wordValue('shell', args.argument(0)!, SHELLS)
-    const script = SCRIPTS[shell]
+    const script = COMPLETION_SCRIPTS[shell]
     if (context.isForPeople) return context.world.out.write(script)
     const lines = script.trimEnd().split('\n')
     const document = { schema: 'bands.completion/1', shell, script }
@@ -171,7 +171,7 @@ const completion: Command = {
 }
 
 /** Each script calls `bands completion --complete` for the candidates; `:files` leaves them to the shell. */
-const SCRIPTS: Readonly<Record<Shell, string>> = {
+export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bands for bash.
 _bands() {
   local line files='' IFS=$'\\n'
