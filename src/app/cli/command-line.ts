@@ -34,10 +34,7 @@ export function remedyWords({ command, words = [], params = {} }: Remedy): strin
   return [...command.split(' '), ...words, ...options]
 }
 
-/**
- * Adds the options of a remedy to the typed line; each replaces the same option with another value. Returns null if the
- * remedy is a line of its own (without `again`), or has words that the typed line does not have.
- */
+/** The typed line with the options of a remedy in place of theirs; null if the remedy is a line of its own. */
 export function lineWithRemedy(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
@@ -129,11 +126,7 @@ export function eventWords({ field, bands, when }: Pick<HistoryQuery, 'field' | 
   return [field, ...band, ...(when === undefined ? [] : ['--when', when])]
 }
 
-/**
- * The line with a wrong text inside one of its words replaced, such as a band in a condition. Returns null if no word
- * has the text there.
- * @param offence the wrong text, and its position in the word
- */
+/** The line with a wrong text within a word replaced, such as a band in a condition; null if it is not there. */
 export function replaceWithinWord(
   argv: readonly string[],
   offence: { value?: unknown; line?: number; column?: number },

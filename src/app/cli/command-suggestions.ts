@@ -126,11 +126,7 @@ export function suggestInGroup(group: string, word: string, argv: readonly strin
   return noCommandError(described, word, reason, remedy('screen', [`${field} = ${word}`]))
 }
 
-/**
- * Suggests a command for `add`, `search`, `find` or `lookup`, which mean one thing before a file, and another before a
- * ticker or a field. Returns the end of the sentence and the line to paste; undefined for other words.
- * @param wordsAfter the words after it
- */
+/** Suggests a command for `add`, `search`, `find` or `lookup` by the next word; undefined for other words. */
 function suggestByNextWord(word: string, wordsAfter: readonly string[]): [reason: Words, line: Remedy] | undefined {
   const [next] = wordsAfter
   if (word === 'add') {
@@ -151,11 +147,7 @@ const isStrategy = (word: string): boolean => /\.ya?ml$/i.test(word)
 
 const isFile = (word: string): boolean => /\.(csv|txt|json|gz|zip)$/i.test(word)
 
-/**
- * Suggests a command for a field, a band, a file or a ticker that was typed first; undefined for other words.
- * @param otherWords of the line
- * @param errorWith makes the error from the end of its sentence and the line to paste
- */
+/** Suggests a command for a field, band, file or ticker that was typed first; undefined for other words. */
 function suggestByName(
   word: string,
   otherWords: readonly string[],

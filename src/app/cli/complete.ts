@@ -15,10 +15,7 @@ type Candidate = readonly [word: string, about?: string]
 /** Printed instead of candidates, as it is: the shell then completes file names. */
 const FILES = ':files'
 
-/**
- * Completes the last of the words after `bands`. Returns a line per candidate, with its description after a tab. Faults
- * in the words or the database are silent, because the user is still typing.
- */
+/** A line for each completion of the last word, its description after a tab. Faults are silent while a user types. */
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     // Bash replaces only what follows its last `=` or `:`, so the characters before are not repeated.

@@ -118,10 +118,7 @@ export async function writeProfile(
   ])
 }
 
-/**
- * Writes settings into config.json, which is made if missing; undefined removes one. Comments and other keys stay.
- * Throws InvalidParameter for a value. Throws ConfigError for an already broken file, which stays unchanged.
- */
+/** Writes settings to config.json; undefined removes one. Throws InvalidParameter; ConfigError for a broken file. */
 export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Record<string, unknown>>): Promise<void> {
   const parsed: Record<string, unknown> = readParams(CONFIG_KEYS, written)
   const edits = Object.keys(written).map(
@@ -213,11 +210,7 @@ class JsonSource {
     )
   }
 
-  /**
-   * The members of an object, by name. Throws ConfigError for a name that is there twice or not allowed.
-   * @param allowed the valid names; null allows any
-   * @param what a member as the message calls it
-   */
+  /** The members of an object by name. Throws ConfigError for a name that is there twice or not allowed. */
   membersOf(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
     if (node.type !== 'object') throw this.faultAt(node, 'here should be an object: { … }.')
     const members = new Map<string, Node>()
@@ -280,11 +273,7 @@ export async function readTextFile(path: string): Promise<string | null> {
   }
 }
 
-/**
- * Replaces a whole file, readable only by its owner; a symbolic link stays. The last of two simultaneous changes wins.
- * Throws ConfigError.
- * @param change makes the new text from the present one, which is null without a file
- */
+/** Replaces a whole file, readable only by its owner; a link stays. @param change gets null without a file */
 export async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })

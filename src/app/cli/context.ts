@@ -396,10 +396,7 @@ export class Stopped extends Error {
   }
 }
 
-/**
- * Wraps a set of fields so that it records which own fields and named conditions are looked up, because an answer has
- * their definitions. Returns the wrapped set and the two records, which grow during the run.
- */
+/** Wraps fields so that the own fields and named conditions that are looked up are recorded, for the answers. */
 function recordUses(fields: FieldSet) {
   const usedOwnFields = new Map<string, string>()
   const usedConditions = new Map<string, string>()
@@ -460,11 +457,7 @@ const PLAIN_LINE_MS = 10_000
 
 type ProgressKind = 'line' | 'plain' | 'none'
 
-/**
- * Shows the progress of long work. `line` redraws a line on a terminal and removes it at the end; `plain` writes a line
- * every ten seconds; `none` shows nothing.
- * @param clock milliseconds
- */
+/** Shows progress: `line` redraws a line of a terminal, `plain` writes one every ten seconds. @param clock in ms */
 export function progressDisplay(stream: Stream, kind: ProgressKind, width: number, clock: () => number) {
   const started = clock()
   let nextAt = started + (kind === 'plain' ? PLAIN_LINE_MS : FIRST_DRAW_MS)

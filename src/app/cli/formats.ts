@@ -181,10 +181,7 @@ export async function writeGroups(groups: AsyncIterable<EncodedGroup>, columns: 
   await sink.write(file.end())
 }
 
-/**
- * Writes a complete file under a temporary name and renames it; a link stays a link. A device or a pipe is written
- * directly, because renaming would replace it by a file.
- */
+/** Writes a file under a temporary name and renames it; a link stays a link. A device or a pipe is written directly. */
 export async function writeFileWhole(file: string, write: (sink: Sink) => Promise<void>): Promise<void> {
   await refuseMissingFolder(file)
   const target = await realpath(file).catch(() => file)

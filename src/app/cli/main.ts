@@ -75,11 +75,7 @@ async function savedSettings(
   }
 }
 
-/**
- * The output format of a line: of --output, --json, --ndjson or --csv; null if it has none of these. Throws
- * InvalidParameter for two formats, or for one that the command does not have.
- * @param allowed the formats of the command
- */
+/** The format of --output, --json, --ndjson or --csv; null without one. Throws for two, or for one not `allowed`. */
 function outputFormat(globals: Args, allowed: readonly Format[]): Format | null {
   const formats = new Set<string>(['json', 'ndjson', 'csv'].filter(format => globals.flag(format)))
   const output = globals.text('output')

@@ -74,11 +74,7 @@ export function namedFolder(typedName: string, option: NamedFolder['option']): N
   return { path: resolve(typedName), typedName, option }
 }
 
-/**
- * The error for a folder that an export cannot use. Its remedy names another folder.
- * @param words the reason, after the name of the folder
- * @param ending of the other folder's name
- */
+/** The error for a folder that an export cannot use, with a line for another one. @param words the reason */
 export function unsuitableFolder(folder: NamedFolder, words: string, ending = '2'): InvalidParameter {
   const { typedName, option } = folder
   const otherFolder = `${typedName.replace(/[\\/]+$/, '')}-${ending}`
@@ -123,10 +119,7 @@ export async function withLockedFolder<T>(
   }
 }
 
-/**
- * The tables of a locked folder; none for a new folder. Finishes what a killed run had begun, and removes files that it
- * left. Throws InvalidParameter for strange files in it, BadData for a damaged list.
- */
+/** The tables of a locked folder. Finishes the change of a killed run. Throws for strange files in the folder. */
 function openFolder(named: NamedFolder): Tables {
   const folder = named.path
   if (existsSync(join(folder, PENDING_CHANGE)))
@@ -205,10 +198,7 @@ function writeIfChanged(folder: string, name: string, text: string): void {
   renameSync(staged, path)
 }
 
-/**
- * Reads the tables of a folder; empty for a new folder. Throws InvalidParameter for a folder of other files, BadData
- * for a damaged list, Busy while another run changes it.
- */
+/** The tables of a folder; empty for a new one. Throws InvalidParameter, BadData, or WriterBusy during a change. */
 export function readTables(named: NamedFolder): Tables {
   const folder = named.path
   const path = join(folder, MANIFEST)

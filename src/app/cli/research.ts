@@ -13,10 +13,7 @@ import { quotedLine } from './command-line.js'
 import type { Context } from './context.js'
 import { REPORT } from './options.js'
 
-/**
- * The data of studies: all loaded data, or the range and fields of a tier. With a server, its bands and the local
- * prices. Throws NotFound for a server without local prices.
- */
+/** The data of studies: with a server its bands, and the prices here. Throws NotFound without these prices. */
 export async function studyMarket(context: Context): Promise<PricedSource> {
   const { remote, local } = await context.remoteAndLocal()
   if (remote === null) return local
@@ -71,11 +68,7 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
   return [...optionsOf({ write: optional(tableFileKind, help) }), REPORT]
 }
 
-/**
- * The files of --write and --report, checked before any work. Throws InvalidParameter for an unknown table or ending
- * and for a file named twice, StorageError for a missing folder.
- * @param tables the tables that the answer has
- */
+/** The files of --write and --report, checked before any work. Throws InvalidParameter, StorageError. */
 export async function outputFiles<Table extends string = never>(
   args: Args,
   tables: readonly Table[] = [],
@@ -109,11 +102,7 @@ export async function outputFiles<Table extends string = never>(
   return files
 }
 
-/**
- * Writes rows into a complete file, in the format of its ending. An existing file is replaced.
- * @param thing one row as the notice calls it
- * @param detail follows the number of rows in the notice: `, 19 of them still open`
- */
+/** Writes rows in the format of the file's ending. @param thing a row's noun @param detail after their number */
 export async function writeTable(
   context: Context,
   file: string,

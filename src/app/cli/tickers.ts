@@ -47,10 +47,7 @@ export async function searchedTickers(context: Context, args: Args): Promise<str
   return tickers
 }
 
-/**
- * The tickers that a line names, each once; may be empty. Many loaded tickers also limit the growth of the heap.
- * @param localAsOf the database as of another day, for watch lists that a condition defines; null for that of the run
- */
+/** The tickers of a line, each once. @param localAsOf for conditions of watch lists; null for the day of the run */
 async function collectTickers(
   context: Context,
   args: Args,
@@ -129,11 +126,7 @@ async function tickersOfList(
   return matches.map(({ ticker }) => ticker)
 }
 
-/**
- * Tickers of a question about the local market (default: all with bars). The list of a condition may be empty. Throws
- * InvalidParameter for a server.
- * @param localAsOf the database as of the question's day
- */
+/** The tickers of a question about the local market (default all with bars). @param localAsOf as of its day */
 export async function marketTickers(context: Context, args: Args, localAsOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
   if (remote !== null) {
@@ -142,7 +135,7 @@ export async function marketTickers(context: Context, args: Args, localAsOf: Loc
   }
   const withBars = (): Promise<readonly string[]> => localAsOf.withBars()
   const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, localAsOf) : await withBars()
-  if (tickers.length === 0 && !isPooled(args)) throw await noTickerLoaded(context)
+  if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
 }
@@ -154,7 +147,7 @@ export async function everyTicker(context: Context, usage: string): Promise<read
     const message = `${context.usedRemote?.url ?? 'a server'} does not list its tickers; name them.`
     throw wrong('ticker', message, { allowed: usage })
   }
-  if (tickers.length === 0) throw await noTickerLoaded(context)
+  if (tickers.length === 0) throw noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
 }
@@ -166,10 +159,7 @@ function noTickerLoaded(context: Context): NotFound {
   return new NotFound(message, [], isDbTyped ? {} : { remedy: remedy('status', [], { db: SAMPLE }, true) })
 }
 
-/**
- * Parses symbols, `@FILE`, or `-` for standard input. Commas, blanks or line ends separate the symbols of a file; `#`
- * begins a comment. Throws InvalidParameter, also for an empty file, and NotFound for a missing one.
- */
+/** Parses symbols, `@FILE`, or `-` for standard input. In a file `#` begins a comment. Throws for an empty one. */
 export async function parseTickers(words: readonly string[], world: World): Promise<string[]> {
   refuseFileNames(words)
   const tickers = new Set<string>()
@@ -201,10 +191,7 @@ export function splitAtCommas(word: string): string[] {
   return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
 }
 
-/**
- * The symbols of one word: the word itself, or those of `@FILE` or of standard input (`-`). An empty file is refused:
- * the question would otherwise be about all tickers, or remove a whole list.
- */
+/** The symbols of a word, of `@FILE` or of standard input. Throws for an empty file, which would mean all tickers. */
 async function symbolsOf(word: string, world: World): Promise<string[]> {
   if (word !== '-' && !word.startsWith('@')) return [word]
   const { exceededBound } = await import('../../core/params/small-text.js')

@@ -41,10 +41,7 @@ interface Line {
   reading: number
 }
 
-/**
- * The words of a corrected line; null if the line names no command.
- * @param reading the index of the reading to take for an ambiguous date
- */
+/** The words of a corrected line; null if it names no command. @param reading which reading of an ambiguous date */
 export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, reading = 0): Promise<string[] | null> {
   const found = await findCommand(argv)
   if (found === null) return null
@@ -436,10 +433,7 @@ function unknownTicker({ vocabulary: { tickers } }: Line, value: string): WrongV
   return unknown === undefined ? null : { value: unknown, suggestions: suggest(unknown, tickers) }
 }
 
-/**
- * The wrong part of the value of an option that only the command line has; null if it is right. Such an option takes
- * fields, words of a list, or a number.
- */
+/** The wrong part of a value of fields, of listed words or of a number; null if it is right. */
 function wrongOptionValue({ vocabulary }: Line, spec: OptionSpec, value: string): WrongValue | null {
   if (/^FIELDS?$/.test(placeholder(spec))) {
     const unknown = value.split(',').find(text => vocabulary.fields.named(text) === undefined)

@@ -57,10 +57,7 @@ function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
 }
 
-/**
- * Opens the chosen accounts. Throws InvalidParameter for options without a meaning here. @param make if missing
- * @param first the account that the error for missing accounts makes
- */
+/** Opens the chosen accounts. @param make if missing @param first the account that the error for missing ones makes */
 export async function accountsFor(
   context: Context,
   args: Args,

@@ -128,11 +128,7 @@ async function showGrid(
   if (files.report !== undefined) await writeReport(context, files.report, market, result)
 }
 
-/**
- * The parameters of a strategy file, or of tickers and a field, with overriding options. Throws InvalidParameter,
- * BadData with a position in the file, NotFound for a missing file, StorageError for an unreadable one.
- * @returns the parameters, and what their parser has to know
- */
+/** The parameters of a strategy file, or of tickers and a field, with typed options, and what their parser needs. */
 async function readBacktestParams(
   context: Context,
   args: Args,

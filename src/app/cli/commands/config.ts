@@ -381,10 +381,7 @@ async function forgetKey({ config, world: { env } }: Context, provider: string |
 /** In characters; no API key is as long. */
 const MAX_KEY_LENGTH = 4_096
 
-/**
- * The key of --key-file, otherwise one that is read: at a terminal without echo, otherwise from standard input. Throws
- * Stopped, InvalidParameter.
- */
+/** The key of --key-file, otherwise a typed one (not shown), otherwise that of standard input. Throws Stopped. */
 async function readKey({ config, world }: Context, prompt: string, what: string): Promise<string> {
   const keyOfFile = config.key_file === undefined ? null : await keyFromInput(config, world.env)
   if (keyOfFile !== null) return keyOfFile.key

@@ -143,11 +143,7 @@ function progressText({ done, of: tickers, ticker, calls }: FetchProgress, plan:
   return `fetch  ${ticker}  ${done}/${tickers} tickers  ${count(calls, 'call')}  ${timeLeft} left`
 }
 
-/**
- * The vendor to fetch from: the named one, otherwise the one of the stored bars, otherwise the only one with a key.
- * Throws InvalidParameter if that is not clear.
- * @param earlierVendors returns the names of the vendors that the tickers were fetched from
- */
+/** The named vendor, otherwise that of the stored bars, otherwise the only one with a key. Throws if unclear. */
 async function chooseProvider(
   context: Context,
   name: string | undefined,

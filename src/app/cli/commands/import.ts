@@ -291,11 +291,7 @@ function factsTable({ facts }: FactsReport): Table {
   return tableOf<(typeof rows)[number]>('Kinds', columns, rows)
 }
 
-/**
- * Columns with the counts and dates of bars or records.
- * @param itemsKey the column with the number of all bars or records
- * @param hidePriority of the column that a narrow terminal hides last; those with higher numbers go first
- */
+/** Columns with counts and dates of bars or records. @param hidePriority of the column that is hidden last */
 function countColumns<Key extends string>(itemsKey: Key, { hidePriority }: { hidePriority: number }) {
   return [
     column('added', 'count'),

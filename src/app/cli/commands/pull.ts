@@ -215,10 +215,7 @@ const SERIES_COLUMNS: readonly Column<[string, SeriesReport[]]>[] = [
   },
 ]
 
-/**
- * The rows of the table, each with its label and its series: a row for each series. If these are too many for
- * MAX_LISTED, there is a row for each ticker; if the tickers are too many, too, one row for everything.
- */
+/** A row for each series; if these are more than MAX_LISTED, one for each ticker; if still too many, one for all. */
 function groupSeries(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= MAX_LISTED) return series.map(report => [report.ticker, [report]])
   const groups = Map.groupBy(series, ({ ticker }) => ticker)
@@ -234,10 +231,7 @@ function outcomesText(series: readonly SeriesReport[]): string {
 
 const USAGE = 'bands pull TICKER... FIELD...'
 
-/**
- * Tickers and fields as typed, in any order: the name of a field is a field, everything else a ticker. Throws
- * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
- */
+/** The typed tickers and fields, in any order. Throws InvalidParameter, also for a word that is nearly a field. */
 async function requestedSeries(
   args: Args,
   isAllFields: boolean,

@@ -185,10 +185,7 @@ const SECRET_VARIABLE = 'BANDS_WEBHOOK_SECRET'
 /** Posts an answer, and reports that on stderr. */
 type Post = (document: object) => Promise<void>
 
-/**
- * The function that posts answers to --webhook, or does nothing without it. Throws InvalidParameter, and ConfigError
- * without a secret. The function throws Upstream if an answer is not received.
- */
+/** The function that posts to --webhook, or does nothing without it. Throws ConfigError without a secret. */
 async function webhookPoster(context: Context, args: Args): Promise<Post> {
   const text = args.text('webhook')
   if (text === undefined) {

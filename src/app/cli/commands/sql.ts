@@ -74,10 +74,7 @@ async function openViews(context: Context, args: Args, session: SqlSession, tabl
   await session.addViews(folderViews(folder).filter(({ table }) => tables.includes(table)))
 }
 
-/**
- * The folder of Parquet files next to the database: `bands.db` → `bands.parquet`. Each as-of day has its own folder.
- * The folder of the sample is where the user's database would be.
- */
+/** `bands.db` → `bands.parquet`; each as-of day has its own. That of the sample is next to the user's database. */
 function defaultFolder({ opened, choice, config }: Context): string {
   const { path, sample } = opened!
   const stem = sample ? join(dirname(listsPath(choice)), 'sample') : path.replace(/\.db$/, '')

@@ -149,10 +149,7 @@ async function nowQuery(context: Context, source: Source, { namedTickers, typedF
   return { tickers, fields, omitted, timeframe, skip }
 }
 
-/**
- * Sentences with the present band of each field whose vocabulary has one of the queried bands; empty if no field has
- * one. Example: `AAPL rsi_zone is neutral_low since 2018-02-06.`
- */
+/** `AAPL rsi_zone is neutral_low since 2018-02-06.`: a sentence for each field that has a queried band. */
 function presentBandsText(context: Context, { states }: Now, queriedBands: readonly string[] = []): string {
   const hasQueriedBand = (field: string): boolean => {
     const vocabulary = context.fields.named(field)?.bands ?? []

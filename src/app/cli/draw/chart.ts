@@ -291,11 +291,7 @@ function mostFrequent(codes: readonly number[]): number | null {
   }, null)
 }
 
-/**
- * A line with the letter of the band of each column; a column without bars repeats the one before it. Equal neighbours
- * are painted together.
- * @param codes as bandCodes returns them, null for a column without bars
- */
+/** The band's letter for each column; one without bars (null) repeats the letter before. Equal ones share a colour. */
 function bandStrip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
   let text = ''
   let run = ''

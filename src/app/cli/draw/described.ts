@@ -82,10 +82,7 @@ function isShown(medium: Medium | undefined, { wide = false, explain = false, wo
   return medium === 'wide' ? wide : !wide
 }
 
-/**
- * The blocks of a paragraph or section, with its heading on the first one; an `untitled` section has none. A paragraph
- * without content keeps its heading, a section is left out.
- */
+/** The blocks of a paragraph or section, the first with its heading. An empty section is left out. */
 function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: DrawStyle): Block[] {
   if (!isShown(paragraph.on, style)) return []
   const shown = paragraph.parts.filter(part => isShown(part.on, style))
@@ -283,10 +280,7 @@ function dateAxisTexts({ x: { values } }: Chart): { at: number; text: string }[]
 
 const MAX_CLASSES = 12
 
-/**
- * A histogram as lines of text. Neighbouring classes are merged until there are at most MAX_CLASSES. Several series
- * share the bars of the first one; each line then has the share of each series.
- */
+/** A histogram as at most MAX_CLASSES lines. Each has the first series as a bar, and the share of each series. */
 function histogramLines({ bars }: Chart, { width, unicode }: Screen): string[] {
   const { edges, counts } = bars[0]!
   const classesPerLine = Math.ceil(counts.length / MAX_CLASSES)

@@ -41,10 +41,7 @@ const GAP = '  '
 /** A column that wraps counts as at most this wide when columns are chosen. */
 const MAX_WRAPPING_WIDTH = 40
 
-/**
- * The table without the columns that do not fit, and the indexes of the hidden columns. Those with the highest
- * `hidePriority` are hidden first; columns without it stay.
- */
+/** The table without columns that do not fit (the highest `hidePriority` is hidden first), and the hidden indexes. */
 export function fitToWidth(table: Table, width: number): { table: Table; hidden: number[] } {
   const widths = table.columns.map((column, i) =>
     Math.min(widthOf(column, i, table), column.wraps ? MAX_WRAPPING_WIDTH : Number.POSITIVE_INFINITY),
