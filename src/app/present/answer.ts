@@ -47,10 +47,7 @@ export function studyAnswer(study: EventStudy): string {
   return sentences.join('')
 }
 
-/**
- * `118 events, about 88 independent cases`: the independent cases of the middle window. Only the events if there are as
- * many cases, or no windows.
- */
+/** `118 events, about 88 independent cases`: those of the middle window. Only the events if there are as many. */
 export function eventsAndCases(events: number, windows: readonly { n: number; n_independent: number }[]): string {
   const eventsText = count(events, 'event')
   const cases = middleItem(windows.filter(({ n }) => n > 0))?.n_independent ?? events
@@ -85,10 +82,7 @@ function chanceFindingsText(expected: number): string {
   return rounded === 1 ? 'about one has' : `about ${numberText(rounded)} have`
 }
 
-/**
- * `p .030, .090 corrected for 3 windows`. The correction is omitted for a p that is not significant without it.
- * @param windows number of tested windows
- */
+/** `p .030, .090 corrected for 3 windows`: corrected only if it is significant without. @param windows tested ones */
 function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number): string {
   const p = tests[0]?.p ?? null
   const isSignificant = p !== null && p < LEVEL
@@ -96,10 +90,7 @@ function pText({ tests, p_corrected: corrected }: StudyWindow, windows: number):
   return `p ${probability(p)}, ${probability(corrected)} corrected for ${windows} windows`
 }
 
-/**
- * The answer of a tally: how often prices rose after the events, and how often the return was among the best 40%. Both
- * are of the middle window. Several groups have no common answer.
- */
+/** How often prices rose, and returns were among the best 40%, over the middle window; none for several groups. */
 export function tallyAnswer({ groups, events, timeframe, log }: Tally): string {
   if (events === 0) return 'No such event, so there is nothing to count.'
   if (groups.length > 1)
@@ -249,10 +240,7 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
   return `${probability(deflated)}, by the ${numberText(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
-/**
- * The answer of a sweep, whose cells are sorted by q. It begins with the number of combinations that stand out. Then come
- * the other questions about the same data, SPA over all combinations, and the validation.
- */
+/** The findings of a sweep (its cells are sorted by q), the other questions, SPA over all, and the validation. */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep
   const smallestQ = cells.find(({ q, diff }) => q !== null && diff !== null)

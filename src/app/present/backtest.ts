@@ -46,11 +46,7 @@ import {
 } from './trades.js'
 import { blocksText, originFacts, pageTitle, readingSection, strategiesText, triedText, withFullStop } from './words.js'
 
-/**
- * Describes the result of following the rules, compared with holding.
- * @param prices for its price charts
- * @param signals the signals whose outcome is shown (default all)
- */
+/** Describes a backtest compared with holding. @param prices for charts @param signals those to show (default all) */
 export function describeBacktest(
   backtest: Backtest,
   prices: readonly ChartPrices[] = [],
@@ -150,10 +146,7 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   return `${count(n, 'trade')}: ${hit}, ${means}, ${extremes}, ${excursions}${breakEven}.`
 }
 
-/**
- * Two sentences: the result of random entry, or why there is none; and the number of tried strategies with the deflated
- * Sharpe ratio. Only the second one if random entry has neither a result nor a reason.
- */
+/** Random entry, or why there is none; then the number of tried strategies with the deflated Sharpe ratio. */
 function chanceSentences({ random_entry: random, trials, seed, draws }: Backtest): string[] {
   const trialsSentence = withFullStop(
     `${triedText(trials, strategiesText)} Deflated Sharpe ratio: ${deflatedText(trials)}`,

@@ -17,11 +17,7 @@ import {
 import { compact, type Part, pageNote, type Section, section } from './description.js'
 import { compareTexts } from './words.js'
 
-/**
- * A section with a price chart of each ticker; all but the first are folded.
- * @param tickers all tickers of the question, also those without a chart
- * @param chartOf draws the prices of a ticker as a chart with an id
- */
+/** A price chart of each ticker; all but the first are folded. @param tickers also those without a chart */
 export function pricesSection(
   prices: readonly ChartPrices[],
   tickers: readonly string[],

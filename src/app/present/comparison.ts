@@ -76,10 +76,7 @@ function levelText(level: number): string {
   return percent(Number(level.toFixed(6)), '')
 }
 
-/**
- * The strategy with the highest Sharpe ratio, and its differences from others that led to the verdict. The trial log and
- * a loss of all strategies follow.
- */
+/** The strategy with the highest Sharpe ratio, its differences from others, the trial log, and a loss of all. */
 function answerOf(comparison: Comparison): string {
   const { strategies, best, dates, verdict, trials } = comparison
   const bestStrategy = strategies.find(({ name }) => name === best)
@@ -179,10 +176,7 @@ function strategyHeadings(strategies: Comparison['strategies'], kind: Kind): Hea
   return withHidePriorities(strategies.map(({ name }) => ({ title: name, verbatimTitle: true, kind })))
 }
 
-/**
- * The tested differences of the Sharpe ratios, for pairs of strategies; a sentence for each pair that was not tested.
- * All pairs have the same level and draws.
- */
+/** The differences of the Sharpe ratios, all with one level and draws; a sentence for each pair without a test. */
 function differencesSection(differences: Comparison['sharpe_differences']): Section {
   const [firstDifference] = differences
   const level = levelText(firstDifference?.level ?? 0.95)
@@ -252,10 +246,7 @@ function equityCurvesChart({ strategies, dates }: Comparison): Chart {
   })
 }
 
-/**
- * A folded section about the number of strategies tried, and the Sharpe ratio of the best corrected for it. A page also
- * lists the exits of each strategy here.
- */
+/** How many strategies were tried, and the Sharpe ratio of the best corrected for it; on a page also the exits. */
 function chanceSection({ best, trials, strategies }: Comparison): Section {
   const deflated =
     best === null

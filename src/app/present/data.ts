@@ -52,10 +52,7 @@ const PULLED_COLUMNS: readonly Column<PulledTicker>[] = [
   { title: 'From', kind: 'text', hidePriority: 3, value: ({ source }) => source },
 ]
 
-/**
- * Describes the state of the loaded data: dates, gaps and sources of each ticker, pulled tickers, and notes about the
- * database. With many tickers, only a wide terminal lists each.
- */
+/** The loaded data by ticker, pulled tickers and notes. With many tickers, only a wide terminal lists each. */
 export function describeStatus(status: Status & { pulled: readonly PulledTicker[] }, today: Day): Described {
   const { database, tickers, bars, events, first, last, pulled } = status
   const hasManyTickers = tickers.length > MANY_TICKERS

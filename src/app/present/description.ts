@@ -7,10 +7,7 @@ import type { StrategyVerdict } from '../../research/backtest/result.js'
 import type { Chart } from './chart.js'
 import { TERMS } from './glossary.js'
 
-/**
- * The single description of a result: its texts, tables and charts in reading order. The terminal and the page draw the
- * same description, and do not know its subject.
- */
+/** A result described once, in reading order. Terminal and page draw it, and do not know its subject. */
 export interface Description {
   /** The result itself, as `--json` prints it. */
   document: unknown
@@ -251,10 +248,7 @@ export function column<Key extends string>(
   return { key, title: keyInWords(key), kind, value: row => row[key], ...heading }
 }
 
-/**
- * Builds a table from its columns and rows, without optional columns that are empty in every row.
- * @param more properties of the table apart from its caption, columns and rows
- */
+/** A table of columns and rows, without optional columns that are empty. @param more further properties */
 export function tableOf<Row>(
   caption: string,
   columns: readonly Column<Row>[],
@@ -277,11 +271,7 @@ export function tableOf<Row>(
   }
 }
 
-/**
- * Describes a list of rows as one table without a heading, and the rows as records.
- * @param columns keys of the records (default: the keys of the table's columns)
- * @param notes sentences below the table
- */
+/** A list as one table and as records. @param columns keys of the records (default those of the table's columns) */
 export function describeList<Row extends object>(
   document: unknown,
   rows: readonly Row[],
@@ -372,11 +362,7 @@ export interface Month {
   return: number | null
 }
 
-/**
- * A list with a line for each reason of missing numbers, `too few events: 20d diff, 60d diff`; null if none is missing.
- * @param results each with its name `where`, and its reasons by statistic
- * @param on where the list is shown (default everywhere)
- */
+/** `too few events: 20d diff, 60d diff`: a line for each reason of missing numbers; null without any. */
 export function reasonsPart(
   results: readonly { where: string; reasons: Readonly<Record<string, string>> }[],
   on?: Medium,

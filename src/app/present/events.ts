@@ -16,11 +16,7 @@ import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tall
 import { type Column, column, compact, type Described, type Tone, tablePart } from './description.js'
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
-/**
- * Describes the newest events of one ticker and field, newest first, cut at the query's limit. The document has the
- * keys of the HTTP API.
- * @param returns adds the return over each window to its performance band
- */
+/** The newest events of a ticker and field. The document has the keys of the HTTP API. @param returns adds these */
 export function describeEvents(
   page: NewestEvents,
   query: EventsQuery,
@@ -94,10 +90,7 @@ function eventsHeading(
   ])
 }
 
-/**
- * The columns of a table of events. A narrow terminal leaves out stability and flips first, then the previous band, then
- * the longest windows.
- */
+/** The columns of events. A narrow terminal leaves out stability and flips first, then the longest windows. */
 function eventColumns(
   { events, timeframe }: Pick<NewestEvents, 'events' | 'timeframe'>,
   { bands }: Pick<EventsQuery, 'bands'>,
@@ -132,10 +125,7 @@ function durationText({ duration_days: days, duration_weeks: weeks }: HistoricEv
   return weeks == null ? 'active' : `${weeks}w`
 }
 
-/**
- * The column of a window, which is its title: the performance band of each event's return, or the reason why it has
- * none. The return is added if wanted.
- */
+/** The performance band over a window, or why there is none, with the return if it is wanted. */
 function outcomeColumn(window: string, hidePriority: number, withReturns: boolean): Column<HistoricEvent> {
   return {
     title: window,
@@ -174,10 +164,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/**
- * The columns of oversold tickers, without those that the tier hides. One without any known value is only for a pipe,
- * which gets all columns of its tier.
- */
+/** The columns that the tier shows. One without any known value is only for a pipe, which gets all of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []

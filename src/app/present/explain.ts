@@ -4,10 +4,7 @@ import { type Column, column, compact, type Described, type Paragraph, tablePart
 import { performanceTone } from './events.js'
 import { fileText } from './words.js'
 
-/**
- * The bar, the rule, its figures or tests, and the history; for an event also flips, stability and later returns. CSV has
- * a row for each figure or test, or one row without a figure if there are none.
- */
+/** The bar, its rule, figures or tests, and history; of an event also later returns. CSV: a row a figure or test. */
 export function describeExplanation(explanation: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = explanation
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
@@ -92,10 +89,7 @@ function historyLines({ bars_before, history_from, warm_up, initial, band }: Exp
   ])
 }
 
-/**
- * Paragraphs about an event: its stability and flips, then a table of the windows after it with return, percentile and
- * performance. Empty if the caller's tier hides later returns.
- */
+/** An event's stability and flips, and a table of the windows after it. Empty if the tier hides later returns. */
 function eventParagraphs({ windows, stability, flips, flips_lookback }: ExplainedEvent): Paragraph[] {
   if (windows === null) return []
   const rows = Object.entries(windows).map(([window, result]) => ({ window, ...result }))

@@ -3,10 +3,7 @@ import type { FetchedTicker, FetchPlan } from '../providers/fetch.js'
 import { type Provider, WANTS } from '../providers/provider.js'
 import { type Column, column, compact, type Described, describeList, tablePart } from './description.js'
 
-/**
- * Describes a fetch or an update: a summary, then a row for each ticker, and the notes of tickers as warnings. With many
- * tickers, only those that were not simply loaded or current have a row.
- */
+/** A summary, a row for each ticker, and notes. With many, only tickers that were not simply loaded or current. */
 export function describeFetched(fetched: readonly FetchedTicker[]): Described {
   const isListed = fetched.length <= MOST_LISTED
   const shown = isListed ? fetched : fetched.filter(({ outcome }) => !QUIET_OUTCOMES.has(outcome))

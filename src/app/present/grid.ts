@@ -123,10 +123,7 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
   return values.map((value, i) => `${keyInWords(axes[i]!.key)} ${value}`).join(', ')
 }
 
-/**
- * The best combination and the doubts about it. With tests, the answer is about the days of the tests; if no key changes
- * a trade, there is no best.
- */
+/** The best combination and the doubts about it, or about the test days. Without a varied trade there is no best. */
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
@@ -177,10 +174,7 @@ function doubtTexts({ pbo }: Grid, { statistics, trade_statistics: trades }: Gri
 /** Maps of more than two keys that are drawn. */
 const MOST_MAPS = 6
 
-/**
- * A map of the last two keys for each combination of the others; the map with the best combination comes first.
- * `setting` is the values of the other keys in words, empty if there are none.
- */
+/** A map of the last two keys for each `setting` of the others, in words; the map with the best comes first. */
 function heatMaps(grid: Grid): { setting: string; table: Table }[] {
   const { axes, best, statistic } = grid
   const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]

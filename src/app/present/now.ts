@@ -3,10 +3,7 @@ import type { FieldState, Now } from '../../research/tally/now.js'
 import { type Column, column, type Described, type Paragraph, tablePart } from './description.js'
 import { asOfText, omittedNotes, rangeInWords, tickersText } from './words.js'
 
-/**
- * The current band of every field, its start, and the usual duration.
- * @param unknown shows people also fields without a band
- */
+/** The current band of every field, its start and usual duration. @param unknown also fields without a band */
 export function describeNow(now: Now, { unknown }: { unknown: boolean }): Described {
   const { timeframe, as_of, query_range, states, omitted } = now
   return {

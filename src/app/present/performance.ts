@@ -72,10 +72,7 @@ export function equityStatisticRows({ bars_a_year, strategy }: AnnualisedBy): St
 /** A row of several results: its name, kind, values and formula. */
 export type ComparedRow = readonly [name: string, kind: Kind, values: readonly Content[], formula?: string | undefined]
 
-/**
- * A table that compares several results: a column for each result, a row for each statistic. A last column has the
- * formulas if a row has one.
- */
+/** A column for each result, a row for each statistic, and a last column with the formulas if a row has one. */
 export function comparisonTable(caption: string, heads: readonly Heading[], rows: readonly ComparedRow[]): Table {
   const hasFormulas = rows.some(([, , , formula]) => formula !== undefined)
   const formulaHeading: Heading = { title: 'How it is computed', kind: 'text', on: 'page' }
@@ -186,10 +183,7 @@ const TESTED_STATISTICS = [
   'exposure',
 ]
 
-/**
- * The results on the test days of a validation, which did not influence the choice; null without tests.
- * @param notes sentences below the results
- */
+/** The results on the test days, which did not influence the choice; null without tests. @param notes below them */
 export function outOfSampleSection(
   result: AnnualisedBy & Pick<Backtest, 'validation'>,
   notes: readonly string[] = [],
@@ -247,10 +241,7 @@ function testPartsText(kind: Validation['kind'], tests: number): string {
   return tests === 1 ? 'the only test' : `all ${numberText(tests)} tests, one after the other`
 }
 
-/**
- * Names the data of the in-sample numbers: `all data`, or `first of 3 candidates (hold 5), all data`. Null without a
- * validation.
- */
+/** `all data`, or `first of 3 candidates (hold 5), all data`, for in-sample numbers; null without a validation. */
 export function allDataText({ validation }: Backtest): string | null {
   if (validation === null) return null
   const [first, ...more] = validation.candidates

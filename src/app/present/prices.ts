@@ -34,10 +34,7 @@ export async function describeWithPrices(market: PricedSource, result: PricedRes
   return describeBacktest(result, await readChartPrices(market, { ...result, field: entry.field, lag, marked }))
 }
 
-/**
- * Describes the data behind a result. `adjustment` says how the prices of its tickers are adjusted, null if they differ.
- * `inputs` is a hash of all bars and bands, those of contexts and benchmarks included.
- */
+/** The adjustment of the tickers' prices, null if they differ, and `inputs`, a hash of all bars and bands. */
 export async function describeInputs(
   source: PricedSource,
   result: PricedResult,
@@ -102,10 +99,7 @@ export async function readChartPrices(source: PricedSource, question: ChartQuest
   return charts
 }
 
-/**
- * The tickers that get a price chart, sorted: the MOST_PRICE_CHARTS with the most marks, or the first by name if no
- * ticker has a mark.
- */
+/** The MOST_PRICE_CHARTS tickers with the most marks, sorted; the first by name if no ticker has one. */
 export function tickersToChart({ tickers, marked }: Pick<ChartQuestion, 'tickers' | 'marked'>): string[] {
   const marksByTicker = new Map(tickers.map(ticker => [ticker, 0]))
   for (const { ticker } of marked) marksByTicker.set(ticker, (marksByTicker.get(ticker) ?? 0) + 1)

@@ -104,11 +104,7 @@ function trendPart(matches: readonly ScreenMatch[], closes: ScreenDisplay['close
 /** A column with the name that it has in CSV. */
 type KeyedColumn = Column<ScreenMatch> & { key: string }
 
-/**
- * The columns of a screen. A narrow terminal hides the tested fields first, the last one first; then the age.
- * @param subjects the tested fields, each with a column
- * @param isTallied adds later returns
- */
+/** The columns of a screen; `subjects` are the tested fields. A narrow terminal hides these first, then the age. */
 function columnsOf(subjects: readonly string[], isTallied: boolean): readonly KeyedColumn[] {
   return [
     column('ticker'),
@@ -163,10 +159,7 @@ function columnNamed(param: string, name: string, columns: readonly KeyedColumn[
   throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
 }
 
-/**
- * The matches sorted by a column, ascending, or descending with `:desc`. Unknown values are last in both cases.
- * @param sort name of the column, such as `close:desc`
- */
+/** The matches sorted by a column: `close` ascending, `close:desc` descending. Unknown values are last. */
 function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: readonly KeyedColumn[]): ScreenMatch[] {
   const [, name, order] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
   const { value } = columnNamed('sort', name!, columns)

@@ -32,11 +32,7 @@ const MEDIAN_AND_HIT_COLUMNS: readonly Column<Pick<OtherBand, 'median' | 'hit'>>
   { title: 'Rose', kind: 'share', hidePriority: 0, value: ({ hit }) => hit },
 ]
 
-/**
- * Returns after each band of the field: figures with all bands, and a table of the other bands. Null for a condition,
- * whose only other band is false.
- * @param vocabulary all bands of the field, in their order; undefined if they are not known
- */
+/** Figures of all bands of the field, and a table of the others; null for a condition. @param vocabulary in order */
 export function bandsSection(study: EventStudy, vocabulary: readonly string[] | undefined): Section | null {
   const { field, windows, timeframe } = study
   if (isCondition(field)) return null

@@ -64,11 +64,7 @@ const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
   ...PAGE_COLUMNS,
 ]
 
-/**
- * Folded sections that compare the events with random entries, with other bands of the field, by sector and by
- * performance band. The last one has the reasons for missing numbers.
- * @param vocabulary all bands of the field, in their order; undefined if they are not known
- */
+/** Comparisons with random entries, other bands, by sector and performance band; then why numbers are missing. */
 export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
   const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))

@@ -32,10 +32,7 @@ import {
   tickersText,
 } from './words.js'
 
-/**
- * Describes a tally, which counts events by the performance band of their later return, in one group or several. People
- * get two tables, and machines a row for each window of each group.
- */
+/** Counts events by the performance band of their later return, by group: two tables, or a row for each window. */
 export function describeTally(tally: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = tally
   const question = { ...tickerColumns(tickers), field, timeframe, band, by }
@@ -158,10 +155,7 @@ function groupWindows({ groups }: Tally): GroupWindow[] {
   return groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
 }
 
-/**
- * The tables of a tally: counts of each performance band, and returns. A server's tally has a theoretical base and no
- * returns.
- */
+/** Counts of each performance band, and returns; a server's tally has no returns, and a theoretical base. */
 function tableParts(tally: Tally): { table: Table }[] {
   const { by } = tally
   const rows = groupWindows(tally)

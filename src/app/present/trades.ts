@@ -59,11 +59,7 @@ export function rulesHeading(backtest: Backtest): string[] {
   ]
 }
 
-/**
- * `rsi_zone becomes oversold`, or `it becomes true that …` for a condition.
- * @param anyChange the verb if the bands may be any
- * @param joinBands writes several bands
- */
+/** `rsi_zone becomes oversold`, or `it becomes true that …`. @param anyChange the verb if the bands may be any */
 function becomesText(
   { field, bands }: Pick<Strategy['entry'], 'field' | 'bands'>,
   anyChange: string,
@@ -177,10 +173,7 @@ const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Why', kind: 'text', value: ({ why }) => why },
 ]
 
-/**
- * The outcomes of the signals: a count of each, and in a fold every signal of the chosen ticker and date (default all).
- * A terminal shows them with --explain.
- */
+/** A count of each outcome, and in a fold each signal of the ticker and date (default all). Shown with --explain. */
 export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoice = EVERY_SIGNAL): Section {
   const { trades, skipped, ranking } = backtest
   const outcomes = [

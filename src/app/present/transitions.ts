@@ -209,11 +209,7 @@ function pairRecords(transitions: Transitions): Records {
   }
 }
 
-/**
- * A row for each pair of bands.
- * @param group the figures of all periods in a band, or of those during one band of the context
- * @param context_band that band; null for all periods
- */
+/** A row for each pair of bands. @param group its figures, of all periods or of those during `context_band` */
 function bandPairRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
   group: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,

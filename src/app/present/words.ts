@@ -34,10 +34,7 @@ export function withFullStop(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }
 
-/**
- * `Tried: 3 strategies in this run, 40 in the trial log.`
- * @param countText writes the number in the ledger, with or without its noun
- */
+/** `Tried: 3 strategies in this run, 40 in the trial log.` @param countText writes the second number */
 export function triedText({ run, ledger }: Backtest['trials'], countText = numberText): string {
   const ledgerText = ledger === null ? '' : `, ${countText(ledger)} in the trial log`
   return `Tried: ${strategiesText(run)} in this run${ledgerText}.`
@@ -89,10 +86,7 @@ export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'
   return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
 }
 
-/**
- * `rsi_zone = oversold or deep_oversold`. A condition that is true is its own text. Only the field for null, which means
- * any band.
- */
+/** `rsi_zone = oversold or deep_oversold`; a true condition as it is; only the field for null (any band). */
 export function stateText(field: string, bands: readonly string[] | null): string {
   if (bands === null) return field
   const names = bands.join(' or ')

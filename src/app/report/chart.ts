@@ -246,10 +246,7 @@ function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale)
     .join('')
 }
 
-/**
- * The left and right side of a bar in a bin. Several bars share the bin, with a margin between bins.
- * @param slot index of the bar among those of the bin, and their number
- */
+/** The sides of a bar in a bin that several bars may share. @param slot its index, and the number of bars */
 function barSides(left: number, right: number, slot: Bars['slot'] = [0, 1]): [left: number, right: number] {
   const [index, bars] = slot
   if (bars === 1) return [left + 0.5, right - 0.5]
@@ -338,10 +335,7 @@ function lineSwatch({ area, dashed }: Line): string {
   return dashed ? 'stroke dashed' : 'stroke'
 }
 
-/**
- * Draws estimates below each other with their intervals and a line at no difference. The words are next to the drawing,
- * or above it on a narrow page. The drawing is in percent of its width, and needs no script.
- */
+/** Draws estimates below each other with intervals and a line at no difference, in percent; it needs no script. */
 export function estimatesFigure({ id, title, names, baseline = null, estimates }: Estimates): Html {
   const known = [
     baseline,

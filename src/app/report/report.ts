@@ -172,11 +172,7 @@ function warningLine(warnings: readonly string[]): Html {
 
 const MOST_NAMED_WARNINGS = 3
 
-/**
- * A list of the terms of table headings and of the glossary's words in a text, each with its meaning; null if there are
- * none.
- * @param markup the text, with its tags
- */
+/** The terms of table headings and of the glossary in a text, with their meanings; null without any. */
 function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
   const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
   const terms = new Map(headingsWithHint(parts).map(({ title, hint }) => [title, hint]))
@@ -242,10 +238,7 @@ export function pageScript(name: string): string {
   return builtText(name).replaceAll('</script', '<\\/script')
 }
 
-/**
- * The page of a result, with its prices and inputs. Throws InvalidParameter for an incomplete result.
- * @param market called if prices are needed
- */
+/** The page of a result. Throws InvalidParameter for an incomplete one. @param market called if prices are needed */
 export async function reportOf(
   market: () => Promise<PricedSource>,
   result: PagedResult,

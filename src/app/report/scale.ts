@@ -127,10 +127,7 @@ export function logSteps(least: number, greatest: number, wanted: number): numbe
   return steps.length >= 3 ? steps : roundSteps(least, greatest, wanted)
 }
 
-/**
- * About `wanted` ticks of a date axis, in days since 1970-01-01. They are starts of years or months, or single days in a
- * range of fewer than 60 days.
- */
+/** About `wanted` ticks, in days since 1970-01-01: starts of years or months, or days in a range of less than 60. */
 export function dateTicks(from: number, to: number, wanted: number): Tick[] {
   const span = to - from
   if (span < 3) return [{ at: from, label: dateText(from) }]

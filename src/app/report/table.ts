@@ -22,10 +22,7 @@ export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
   strong: 'strong',
 }
 
-/**
- * A table that scrolls within itself. More than MOST_ROWS rows are cut, and it says so.
- * @param sectionTitle a caption that begins it is not shown again
- */
+/** A table that scrolls; it says if rows after MOST_ROWS are cut. @param sectionTitle hides a caption that begins it */
 export function table(data: Table, sectionTitle = ''): Html {
   const { caption, columns, rows, empty, sorted, filter } = data
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
