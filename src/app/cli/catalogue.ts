@@ -2,11 +2,7 @@ import type { Command } from './command.js'
 import { joinOptions } from './joined-options.js'
 
 /** A command, and the module that has it by its name. Only the module of the used command is loaded, to start fast. */
-type Row = readonly [
-  name: string,
-  summary: string,
-  load: () => Promise<{ commands: Readonly<Record<string, Command>> }>,
-]
+type Row = readonly [name: string, summary: string, load: () => Promise<{ commands: Record<string, Command> }>]
 
 export interface Entry {
   /** One word, or a group and a word: `accounts create`. */

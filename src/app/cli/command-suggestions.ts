@@ -91,12 +91,7 @@ export function suggestCommand(word: string, argv: readonly string[]): InvalidPa
   return suggestByName(word, otherWords, errorWith)
 }
 
-/**
- * The error for a wrong first word.
- * @param described the word as the sentence names it
- * @param reason the end of the sentence
- * @param line the line to paste
- */
+/** The error for a wrong first word, which `described` names in its sentence. @param reason the end of the sentence */
 function noCommandError(described: string, value: string, reason: Words, line: Remedy): InvalidParameter {
   return wrong('command', sentence`there is no command ${described}: ${[reason].flat()}.`, { value }, { remedy: line })
 }
@@ -108,10 +103,7 @@ export function unknownHelpTopic(word: string): InvalidParameter {
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
 }
 
-/**
- * The error for a wrong word after a group; undefined if it has no likely meaning. A ticker in capitals after `watch`
- * belongs in a list, a strategy after `check` in a backtest. A band after `scan` belongs in a screen.
- */
+/** The error for a word after a group: a ticker after `watch`, a strategy after `check`; undefined for others. */
 export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
   const described = `${quoted(word)} of ${group}`
   if (group === 'watch' && isTicker(word) && word === word.toUpperCase()) {

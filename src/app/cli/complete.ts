@@ -59,8 +59,8 @@ interface TypedLine {
   /** The values of options, by their long names. */
   values: Map<string, string>
   /** The option whose value is being typed. */
-  pendingOption: OptionSpec | undefined
-  command: Command | undefined
+  pendingOption?: OptionSpec | undefined
+  command?: Command
   /** The global options, and those of the known command. */
   options: readonly OptionSpec[]
   fields: FieldSet
@@ -69,15 +69,7 @@ interface TypedLine {
 /** Reads the words before the one that is being completed. A command is loaded once it is known, for its options. */
 async function readLine(words: readonly string[], env: NodeJS.ProcessEnv): Promise<TypedLine> {
   const values = new Map<string, string>()
-  const line: TypedLine = {
-    env,
-    words: [],
-    values,
-    pendingOption: undefined,
-    command: undefined,
-    options: GLOBAL_OPTIONS,
-    fields: BUILT_IN_FIELDS,
-  }
+  const line: TypedLine = { env, words: [], values, options: GLOBAL_OPTIONS, fields: BUILT_IN_FIELDS }
   for (const word of words) {
     const optionBefore = line.pendingOption
     line.pendingOption = undefined

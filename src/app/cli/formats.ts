@@ -13,7 +13,6 @@ export interface Sink {
   write(chunk: string | Uint8Array): Promise<void>
 }
 
-/** A row of an answer, as one object. */
 export type Row = Readonly<Record<string, unknown>>
 
 type Rows<T> = Iterable<T> | AsyncIterable<T>

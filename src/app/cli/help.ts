@@ -47,7 +47,6 @@ function allHelp(width: number): string {
 
 type Item = readonly [word: string, about: string]
 
-/** The first word of a command line, with the summary of its command or group. */
 function summaryItem(word: string): Item {
   return [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary]
 }
@@ -167,7 +166,6 @@ export function itemList(items: readonly Item[], width: number, wordWidth = long
   return linesText(lines.map(line => line.trimEnd()))
 }
 
-/** In characters. */
 function longestWord(items: readonly Item[]): number {
   return Math.max(0, ...items.map(([word]) => word.length))
 }

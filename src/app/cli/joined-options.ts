@@ -2,14 +2,11 @@ import { partsKind } from '../../core/params/parts.js'
 import { exampleOf, headingOf, type OptionSpec, type Parameter, parameterOf } from '../../core/params/row.js'
 import { toCamelCase } from './command.js'
 
-/** The option that carries a parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. */
-interface OptionPart {
-  readonly option: string
-  readonly word: string
-}
-
-/** The joined options by the name of each parameter in them; filled as commands are loaded. */
-const PARTS = new Map<string, OptionPart>()
+/**
+ * The joined option of each parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. Filled as
+ * commands are loaded.
+ */
+const PARTS = new Map<string, { option: string; word: string }>()
 
 /** The joined option and a parameter's word in it: `--validate split`. Null if it has its own, or is not loaded. */
 export function joinedOptionText(param: string): string | null {

@@ -42,31 +42,15 @@ function typedDatabase(argv: readonly string[]): string | undefined {
   return argv[at]!.slice('--db='.length) || argv[at + 1]
 }
 
+/** What a word of a line can name; `others` name none of these. */
+const WORD_KINDS = ['tickers', 'lists', 'fields', 'bands', 'dates', 'conditions', 'files', 'others'] as const
+
 /** The words of a line by what they name, each list in the typed order. */
-export interface SortedWords {
-  tickers: string[]
-  lists: string[]
-  fields: string[]
-  bands: string[]
-  dates: string[]
-  conditions: string[]
-  files: string[]
-  /** Words that name none of these. */
-  others: string[]
-}
+export type SortedWords = Record<(typeof WORD_KINDS)[number], string[]>
 
 /** Sorts words by what they name, each once. @param correct misspelt words count as near names, not as `others` */
 export function sortWords(words: readonly string[], vocabulary: Vocabulary, { correct = true } = {}): SortedWords {
-  const sorted: SortedWords = {
-    tickers: [],
-    lists: [],
-    fields: [],
-    bands: [],
-    dates: [],
-    conditions: [],
-    files: [],
-    others: [],
-  }
+  const sorted = Object.fromEntries(WORD_KINDS.map((kind): [string, string[]] => [kind, []])) as SortedWords
   const addOnce = (kind: keyof SortedWords, word: string): void => {
     if (!sorted[kind].includes(word)) sorted[kind].push(word)
   }

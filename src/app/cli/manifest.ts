@@ -89,11 +89,7 @@ interface FolderChange {
   removed: string[]
 }
 
-/**
- * Makes and locks a folder, and works on its tables. Throws InvalidParameter for a folder of other files, BadData for a
- * damaged list, WriterBusy while another run changes it.
- * @param onWait called before each try to lock the folder (default: the first try decides)
- */
+/** Makes and locks a folder, and works on its tables. @param onWait called before each try (default: one try) */
 export async function withLockedFolder<T>(
   named: NamedFolder,
   work: (tables: Tables) => Promise<T>,

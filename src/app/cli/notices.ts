@@ -7,7 +7,6 @@ import type { EventStudy } from '../../research/study/result.js'
 import { textWithOptions } from './command-line.js'
 import type { Context } from './context.js'
 
-/** Says on stderr why a question about one ticker has no event to show. */
 export async function noticeNoEvent(context: Context, source: Source, query: HistoryQuery): Promise<void> {
   if (context.config.quiet) return
   const why = await source.whyEmpty(query)
@@ -24,7 +23,6 @@ export async function noticeNoEventOfPool(context: Context, source: Source, quer
   else await noticeNoEvent(context, source, { ...query, ticker })
 }
 
-/** Says on stderr why a question about several tickers has no event to show. */
 export async function noticeNoEventOfSeveral(context: Context, source: Source, query: PoolQuery, answer: PoolAnswer) {
   if (context.config.quiet) return
   // A field that is made from facts, such as earnings reports, has no event without them.
@@ -33,7 +31,6 @@ export async function noticeNoEventOfSeveral(context: Context, source: Source, q
   await context.notice(`No event: ${note}`)
 }
 
-/** Says on stderr why a study has no event. */
 export async function noticeEmptyStudy(context: Context, source: Source, study: EventStudy): Promise<void> {
   if (context.config.quiet) return
   const { tickers, field, when } = study

@@ -91,7 +91,6 @@ export function refuseFieldBeforeTicker({ argv, fields }: Context, first: string
   throw wrong('ticker', message, { value: first }, { remedy: remedy(words[0]!, words.slice(1)) })
 }
 
-/** Parses the events query of a question without a limit. */
 export function historyQuery({ fields }: Context, args: Args, target: Target): HistoryQuery {
   return parseHistory({ ...filtersOf(args, fields), ...target }, fields)
 }

@@ -46,11 +46,7 @@ interface Job {
   source: string
 }
 
-/**
- * Brings the files of a table up to date with the database. With a file for each ticker, the files of tickers that are
- * not named stay. Until all new files are ready, nothing is changed. Throws InvalidParameter for other files in it,
- * WriterBusy while another run changes it.
- */
+/** Brings the files of a table up to date; those of other tickers stay. Nothing changes before all are ready. */
 export function writePartitions(
   local: Local,
   table: ExportTable,
@@ -197,10 +193,7 @@ function partitionOf(ticker: string, partitions: number): number {
   return createHash('sha256').update(ticker).digest().readUInt32BE() % partitions
 }
 
-/**
- * Returns a function that hashes everything that the rows of some tickers are made from. A condition and a field of the
- * user's own may read other tickers: then the bars of every ticker count.
- */
+/** Hashes all that the rows of tickers are made from: for a condition and own fields the bars of every ticker. */
 async function sourceHasher(
   local: Local,
   columns: readonly ParquetColumn[],

@@ -92,10 +92,7 @@ async function loadCommand(node: Tree, name: string, root: Tree, parsed: ParsedL
   })
 }
 
-/**
- * An option for the parser. It refuses the next option as its value. A command's option also refuses a second value,
- * usually a mistake, unless it takes a list; of a global option the last value counts.
- */
+/** An option for the parser. It refuses an option as its value, and a second value unless it takes a list. */
 function parserOption([flags, , times]: OptionSpec, { isGlobal = false } = {}): Option {
   const option = new Option(flags)
   if (!option.required) return option

@@ -22,10 +22,7 @@ export async function defaultTickersWithNotice(context: Context): Promise<string
   return [...tickers]
 }
 
-/**
- * The tickers that a line names by words, --tickers, --watch or --all; empty if it has none of these. Throws NotFound
- * if they name no ticker, such as the list of a condition that holds of none: an empty list does not mean all.
- */
+/** The tickers that a line names; empty if it names none. Throws NotFound for an empty list: it does not mean all. */
 export async function tickersOfLine(
   context: Context,
   args: Args,
@@ -80,11 +77,7 @@ async function namedTickers(
 /** From this number of tickers on, `limitHeapGrowth` acts. */
 const MANY_TICKERS = 1_000
 
-/**
- * Keeps the space in which V8 puts new objects at its present size, if a run is about many tickers. Their objects die
- * soon, and V8 would give them ever more space: a third of the memory of a tally. V8 reads the flag whenever it would
- * grow the space.
- */
+/** Keeps V8's space for new objects as it is: with many tickers it would grow to a third of a tally's memory. */
 function limitHeapGrowth(tickerCount: number): void {
   // The V8 of Node 24. Another one may not know the flag, and would print a warning.
   if (tickerCount >= MANY_TICKERS && process.versions.v8.startsWith('13.'))

@@ -195,10 +195,7 @@ const firstKnownOption = (line: Line, ...names: string[]): OptionSpec | undefine
 /** The kinds (`TICKER`) and words that the command of a line takes as arguments. */
 const argumentKindsOf = (line: Line): string[] => (line.command.arguments ?? []).flatMap(argumentKinds)
 
-/**
- * Puts each word where the command takes it, as an argument or option. Only for commands that ask about loaded tickers,
- * and those without arguments, where every word must become an option; others keep their words.
- */
+/** Puts each word where the command takes it, as an argument or option; only if it takes tickers or no argument. */
 function arrangeWords(line: Line): void {
   const kinds = argumentKindsOf(line)
   const tickersOption = line.specs.find(spec => placeholder(spec) === 'TICKERS')
@@ -369,10 +366,7 @@ function mendedValue(line: Line, option: TypedOption): string | null {
   return kind === 'CONDITION' && value !== '' ? mendCondition(value!, fields) : exampleFor(line, spec)
 }
 
-/**
- * Returns the value of --band with each band corrected to one of the typed field, or an example. If only another field
- * has the band, that field replaces the typed one in `line`.
- */
+/** The value of --band with bands of the typed field. If only another field has one, that replaces it in `line`. */
 function mendBands(line: Line, value: string): string {
   const { fields } = line.vocabulary
   const words = line.parts.filter(part => typeof part === 'string')

@@ -78,10 +78,7 @@ export interface World {
   readonly env: NodeJS.ProcessEnv
   stdin(): NodeJS.ReadableStream
   now(): Date
-  /**
-   * Calls back when the user wants the run to end; returns a function that stops listening.
-   * @param grace milliseconds until the run is killed if it has not ended by then
-   */
+  /** Calls back when the run should end; returns a function that stops listening. @param grace ms until it is killed */
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
   /** Calls back when files should be read again; returns a function that stops listening. */
   onReload?(reload: () => void): () => void

@@ -189,10 +189,7 @@ function benchmarkReturn({ benchmarks }: Pick<Backtest, 'benchmarks'>, benchmark
   return benchmarks.find(({ name }) => name === benchmarkName)?.statistics.total_return ?? null
 }
 
-/**
- * A sentence about a benchmark that always holds the strategy's average share of the equity in positions. Empty for a
- * strategy in the market at least half of the time.
- */
+/** What a benchmark with the same exposure made; empty for a strategy in the market half of the time or more. */
 function sameExposureText(backtest: Pick<Backtest, 'benchmarks' | 'statistics'>): string {
   const { invested } = backtest.statistics
   const exposureReturn = benchmarkReturn(backtest, SAME_EXPOSURE)
@@ -298,10 +295,7 @@ export function chosenNames({ folds }: NonNullable<Sweep['validation']>): string
   return [...new Set(folds.flatMap(({ chosen }) => chosen))].map(name => name.replaceAll('; ', ', '))
 }
 
-/**
- * The sentence about the chosen combinations on the test days; empty without a validation. A short combination gains
- * where prices fall, and is compared with shorting on any day.
- */
+/** The chosen combinations on the test days; empty without a validation. Short ones gain where prices fall. */
 function testDaysText({ validation, timeframe }: Sweep): string {
   if (validation === null || validation.test.diff === null) return ''
   const { mean, base, diff } = validation.test

@@ -213,7 +213,6 @@ function verdictText({ a, b, verdict }: Pick<Comparison['sharpe_differences'][nu
   return verdict ?? ''
 }
 
-/** The correlations of the returns, a row and a column for each strategy. */
 function correlationsSection({ strategies, correlations }: Comparison): Section {
   const rows = strategies.map(({ name }, row): ComparedRow => [name, 'ratio', correlations[row]!])
   const table = comparisonTable('Correlation of the returns of each bar', strategyHeadings(strategies, 'ratio'), rows)

@@ -134,12 +134,7 @@ export function statisticParts(mainTable: Table, foldedParts: readonly Part[]): 
 /** The statistics that random draws have, too, each with its key in `draws`. */
 const DRAW_KEYS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
-/**
- * A table of the strategy, the range of its draws if there are any, and its benchmarks. A draw is a backtest with other
- * random choices among signals of the same day.
- * @param caption the beginning of the caption
- * @param comparedRows rows that compare the strategy with each benchmark
- */
+/** The strategy, the range of its random draws if there are any, and its benchmarks. @param comparedRows of these */
 function benchmarksTable(
   caption: string,
   { statistics, benchmarks, draws }: Backtest,

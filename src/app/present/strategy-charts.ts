@@ -75,7 +75,6 @@ export function bestEquityChart({ equity }: NonNullable<Grid['best']>): Chart {
   })
 }
 
-/** A chart of how far the equity was below its high on the test days of a validation. */
 export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
   const worst = returnText(statistics.max_drawdown)
   return fallChart(equity, 'tests-drawdown', 'Drawdown on the days of the tests', {
@@ -95,7 +94,6 @@ function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']
   return [{ label: spans.length === 1 ? 'deepest fall' : `${spans.length} deepest falls`, tone: 'loss', spans }]
 }
 
-/** A chart of how far the equity was below its high, with shades over the deepest falls. */
 export function drawdownChart({ equity, statistics, drawdowns }: Backtest): Chart {
   const worst = returnText(statistics.max_drawdown)
   return fallChart(equity, 'drawdown', 'Drawdown', {

@@ -104,10 +104,7 @@ const RANDOM_COLUMNS: readonly Column<StudyWindow>[] = [
 
 type AftermathWindow = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
 
-/**
- * The performance bands after the events, compared with those after any bar; null if no window has any. A narrow
- * terminal hides G, the statistic of their joint test, then the middle bands.
- */
+/** Performance bands after the events and after any bar; null without any. A narrow terminal hides their test first. */
 function performanceBandsSection(windows: readonly StudyWindow[], timeframe: Timeframe): Section | null {
   const ranked = windows.filter((window): window is AftermathWindow => window.aftermath !== null)
   if (ranked.length === 0) return null

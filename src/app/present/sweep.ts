@@ -188,10 +188,7 @@ function bestSection({ best }: Sweep): Section {
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
-/**
- * The combinations chosen on some dates, and their results on others; null without a validation. Only a combinatorial
- * validation has paths: a path joins tests that cover all dates.
- */
+/** The chosen combinations, and their results on other dates; null without a validation. A path joins tests. */
 function validationSection({ validation }: Sweep): Section | null {
   if (validation === null) return null
   const { kind, folds, test, paths } = validation

@@ -246,9 +246,7 @@ export function topTone({ top_low, top_high, base }: TallyWindow): Tone | undefi
   return baseShare > top_high ? 'bad' : undefined
 }
 
-/**
- * The events, then any bar. Narrow tables drop the tails of any bar first, then those of the events, then the middles.
- */
+/** The events, then any bar. Narrow tables drop the tails of any bar first, then of the events, then the middles. */
 const RETURN_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'N', kind: 'count', value: ({ returns }) => returns.n },
   ...figureColumns('', ({ returns }) => returns, [4, undefined, 6, 7]),

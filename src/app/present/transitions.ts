@@ -16,10 +16,7 @@ import {
 } from './description.js'
 import { asOfText, boundsText, tickerColumns, tickersText } from './words.js'
 
-/**
- * Describes the next bands, the durations and the exits of each band, and whether a context matters if there is one.
- * Machines get a row for each pair of bands; with a context, one for each pair in each of its bands.
- */
+/** The next bands, durations and exits of each band, and whether a context matters. Records are pairs of bands. */
 export function describeTransitions(transitions: Transitions): Described {
   const { tickers, field, timeframe, context, events, query_range, bands } = transitions
   const { windows } = TIMEFRAMES[timeframe]
@@ -72,10 +69,7 @@ function letterAt(index: number): string {
   return String.fromCharCode('A'.charCodeAt(0) + index)
 }
 
-/**
- * A column of shares for each band, `.` for 0. A screen heads it with the band's letter, because the names of seven
- * bands are too wide. A narrow one hides the last bands first.
- */
+/** A column of shares for each band, `.` for 0. A letter heads it on a screen; a narrow one hides the last first. */
 function shareColumns<Row>(
   bands: readonly string[],
   shareOf: (row: Row, band: string) => number | null,
@@ -141,10 +135,7 @@ function medianRange({ median_low: low, median_high: high }: Dwell): string {
   return `${barsText(low)}-${high === null ? '?' : barsText(high)}`
 }
 
-/**
- * Two paragraphs that ask whether the band of the context matters: two tests for each band, and the median durations by
- * context. LEAST is the smallest expected count of a test. Empty without a context.
- */
+/** Does the context matter? Two tests for each band, and the median durations. Empty without a context. */
 function contextParagraphs({ bands, context, by_context }: Transitions): Paragraph[] {
   if (context === null || by_context === null) return []
   const { groups, tests } = by_context

@@ -21,12 +21,7 @@ import { decimal, percentText, signedPercent, signedPercentRange, TONE_CLASSES }
 /** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
 
-/**
- * Draws the chart as SVG. The page has it for print and without scripts. The page's script calls this function again
- * after a resize or a zoom. Colours are classes, so that they follow the light, dark and print styles.
- *
- * @param xRange the visible range of x
- */
+/** The chart as SVG, for print and for the page's script, which draws it again after a zoom. @param xRange of x */
 export function drawChart(chart: Chart, xRange = xExtent(chart)): Html {
   const { height, width } = chart
   const scales = scalesOf(chart, xRange)

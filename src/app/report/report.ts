@@ -207,10 +207,7 @@ function originFacts({ command, as_of, inputs, adjustment, source, tier, version
 /** The length of a document as JSON, in characters. A longer one makes a page that is slow to send and to open. */
 const MAX_DOCUMENT_LENGTH = 800_000
 
-/**
- * The document for the page. The long lists of a document above MAX_DOCUMENT_LENGTH are shortened, the first one first.
- * `omitted` says for each of them which entries are missing.
- */
+/** The document, its long lists cut to MAX_DOCUMENT_LENGTH, and `omitted`: which entries of them are missing. */
 function shortenDocument({ document, long }: Description): { document: unknown; omitted: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
   const omitted: string[] = []

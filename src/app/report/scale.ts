@@ -67,10 +67,7 @@ export function withMargin(
   }
 }
 
-/**
- * The chart cut to a range of x, with one point beyond each end, so that its lines reach the edges.
- * @param hidden parts to leave out, by their names in the legend, such as `line 0`
- */
+/** The chart cut to a range, with a point beyond each end. @param hidden parts by their legend name: `line 0` */
 export function visiblePart(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
   const { x, marks } = chart
   const start = Math.max(0, x.values.findIndex(value => value >= from) - 1)
@@ -206,12 +203,7 @@ export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', '
 const MS_PER_DAY = 86_400_000
 const AVERAGE_DAYS_PER_MONTH = 30.44
 
-/**
- * The ascending indexes of at most `maxPoints` points that show a chart without losing an extreme. They are the first
- * and the last point, and the least and the greatest value of each column in each of several equal parts.
- * @param columns the values of each line, null where there is none
- * @param length number of points; if it is at most `maxPoints`, all indexes are returned
- */
+/** Ascending indexes of at most `maxPoints` points, among them the extremes of each column in several equal parts. */
 export function indexesToDraw(
   columns: readonly ArrayLike<number | null>[],
   length: number,

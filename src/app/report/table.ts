@@ -75,10 +75,7 @@ function cell(data: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boo
   return isName ? html`<th scope="row"${attribute}>${content}</th>` : html`<td${attribute}>${content}</td>`
 }
 
-/**
- * Sorts indexes of rows by a column. Rows with equal values are in the order of the table; rows without one come last.
- * @param column its position among the columns of a page
- */
+/** Sorts indexes of rows by a column of the page. Equal values keep the table's order; rows without one are last. */
 export function sortRows(data: Table, rowIndexes: readonly number[], column: number, isDescending: boolean): number[] {
   const columnIndex = pageColumns(data)[column]!
   const keys = new Map(rowIndexes.map(r => [r, sortKey(data.rows[r]![columnIndex]!)]))

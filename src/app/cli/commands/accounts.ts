@@ -212,7 +212,6 @@ const layout: Command = {
   },
 }
 
-/** Shows the steps that bring the tables of PostgreSQL to the schema of this version. */
 async function showPlan(context: Context, plan: Awaited<ReturnType<typeof accountsUpdatePlan>>): Promise<void> {
   const { accounts, schema, known, changes } = plan
   const document = { schema: 'bands.accounts-plan/1', accounts, found: schema, known, changes }

@@ -348,10 +348,7 @@ function originOf(url: string): string {
   return addressOf(url, { allowPlainHttp: true }).origin
 }
 
-/**
- * Deletes a stored key, and returns it. That is the key of the named vendor, profile or server. If none is named, it is
- * that of the default profile, otherwise the only key. Throws NotFound without a key, InvalidParameter for several.
- */
+/** Deletes and returns the key of the named vendor, profile or server, otherwise the default or the only key. */
 async function forgetKey({ config, world: { env } }: Context, provider: string | undefined): Promise<StoredKey> {
   const keys = await storedKeys(env)
   const { remote } = config

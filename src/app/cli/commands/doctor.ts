@@ -200,7 +200,6 @@ async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise
   return [...checks, clockCheck(server.ahead)]
 }
 
-/** The check of the encryption on the way to a server. */
 function tlsCheck(url: string): Check {
   if (url.startsWith('https:')) return okCheck('TLS', 'the certificate is trusted')
   if (addressOf(url, { allowPlainHttp: true }).loopback)

@@ -128,12 +128,7 @@ function leftOutText({ events, total }: NewestEvents, option: string, isLimited:
   return `${subject} left out: ${option} shows more, --csv${isLimited ? ' without --limit' : ''} all.`
 }
 
-/**
- * Hints that explain the signs and the omitted rows, and name the next command.
- * @param upgrade the end of the hint at a higher tier
- * @param olderOption the option for older rows
- * @param argv the typed line
- */
+/** Hints that explain the signs and the omitted rows, and name the next command. @param upgrade ends a hint */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,

@@ -1,7 +1,7 @@
 import { emptyScanNote } from '../../../core/empty.js'
 import { type Day, formatDay } from '../../../core/model/day.js'
 import type { OversoldPage } from '../../../core/model/event.js'
-import { numberText } from '../../../core/numbers.js'
+import { firstNames, numberText } from '../../../core/numbers.js'
 import { MAX_LIMIT, OVERSOLD, parseOversold, UNLIMITED_OVERSOLD } from '../../../core/params/questions.js'
 import { optionsOf } from '../../../core/params/row.js'
 import type { Local } from '../../../data/local/local.js'
@@ -53,9 +53,8 @@ async function noticeStaleTickers(context: Context, { store }: Local, day: Day):
   const oldest = day - OVERSOLD_RULES.maxAge
   const stale = (await store.tickers()).filter(({ first, last }) => first <= day && last < oldest)
   if (stale.length === 0) return
-  const names = stale.slice(0, 3).map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
-  const more = stale.length > names.length ? ` and ${numberText(stale.length - names.length)} more` : ''
-  await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${names.join(', ')}${more}`)
+  const names = stale.map(({ ticker, last }) => `${ticker} (${formatDay(last)})`)
+  await context.remark(`left out, because no bar is in the week before ${formatDay(day)}: ${firstNames(names, 3)}`)
 }
 
 /** The number of matches that are not shown, and how to see them. */

@@ -251,10 +251,7 @@ async function readPem(file: string): Promise<string> {
   return text
 }
 
-/**
- * Writes log lines to a stream in batches, without waiting. Lines that the reader does not take in time, or that cannot
- * be written, are dropped and counted. A closed reader ends the log.
- */
+/** Writes log lines in batches, without waiting. Lines that a slow reader does not take are dropped and counted. */
 export class LogLines {
   readonly #out: Pick<Stream, 'write'>
   #text = ''
