@@ -10,7 +10,10 @@ import type { Context } from './context.js'
 /** The option of every command that writes. */
 export const WAIT = ['--wait', 'wait while another process is writing'] as const
 
-/** The database for writing. Throws NotFound without it, unless `make`; Busy while another process writes. */
+/**
+ * The database for writing. Throws NotFound if it is missing, unless `make` is set. Throws Busy while another process
+ * writes to it.
+ */
 export async function openForImport(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
   context.refuseRemote()
   const { choice } = context
