@@ -93,7 +93,8 @@ class CountSums {
 
   /**
    * The counts of all added tickers. A ticker's share is of its bars with any band; `by_ticker` has nulls if no ticker
-   * has such a bar. @param bands the vocabulary of the field
+   * has such a bar.
+   * @param bands the vocabulary of the field
    */
   counts(bands: readonly string[]): Pick<FieldCounts, 'bars' | 'undefined' | 'bands'> {
     const defined = this.#bars - this.#undefined

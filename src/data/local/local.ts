@@ -198,7 +198,8 @@ export class Local extends Cache implements Source, PricedSource {
 
 /**
  * Found events as a history; with stability and flips if the tier's plan has aftermath.
- * @param outcomes whether to add later returns, if the tier has them @param withBase whether to add a baseline
+ * @param outcomes whether to add later returns
+ * @param withBase whether to add the returns after any bar, to compare with
  */
 function historyOfFound(foundEvents: FoundEvents, outcomes: boolean, withBase: boolean): History {
   const { query, view, indexes, context, today, plan, rangeStart } = foundEvents

@@ -262,7 +262,7 @@ export function partRunner(material: Material): (task: StudyTask) => Partial<Par
   }
 }
 
-/** The head of a study's result: its query, the dates of its bars and its number of events. @param range of the base bars */
+/** The first keys of a study's result: its query, dates and number of events. @param range of the base bars */
 function describeStudy({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query
   const barRange = rangeOf(subjects.map(({ prices }) => prices.series.days))

@@ -103,7 +103,8 @@ export class CollectedChanges {
       this.#addChange(band, prev, context, days[i]!)
       const ended = lasted[i] !== NOT_ENDED
       const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NO_NAME
-      this.#addPeriod(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!), days[i]!)
+      const bars = ended ? lasted[i]! : barsSoFar(present, days[i]!)
+      this.#addPeriod(band, next, context, ended, bars, days[i]!)
     }
   }
 

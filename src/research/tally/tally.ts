@@ -447,20 +447,19 @@ const MIN_WINDOWS = 10
 /** The most tickers that a sentence names. */
 const MAX_NAMED = 5
 
+/** Notes on a group's windows that are few or overlap, in sentences. */
 function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
   if (events === 0) return []
-  const few = windows.flatMap(({ window, n }) => (n < MIN_WINDOWS ? `${window}: ${n}` : []))
-  const overlaps = windows.flatMap(({ window, n, overlapping }) =>
-    overlapping > 0 ? `${window}: ${overlapping} of ${n}` : [],
-  )
-  const warnings: string[] = []
+  const few = windows.filter(({ n }) => n < MIN_WINDOWS).map(({ window, n }) => `${window}: ${n}`)
+  const overlaps = windows
+    .filter(({ overlapping }) => overlapping > 0)
+    .map(({ window, n, overlapping }) => `${window}: ${overlapping} of ${n}`)
   const fewWarning = `Fewer than ${MIN_WINDOWS} complete windows (${few.join(', ')}): read the counts, not the shares.`
-  if (few.length > 0) warnings.push(fewWarning)
   const overlapWarning = `Windows of neighbouring events of one ticker overlap (${overlaps.join(', ')}): they count as fewer independent cases.`
-  if (overlaps.length > 0) warnings.push(overlapWarning)
-  return warnings
+  return [...(few.length > 0 ? [fewWarning] : []), ...(overlaps.length > 0 ? [overlapWarning] : [])]
 }
 
+/** Notes on a tally of several tickers, in sentences; none for one ticker. */
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
   const warnings = [
