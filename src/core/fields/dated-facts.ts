@@ -21,6 +21,7 @@ export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | '
   const fromGrades = currentCounts(grades).map(counts => consensusOf(counts, true))
   const fromCounts = ratings.map(counts => consensusOf(counts, false))
   const { least } = DEFINITIONS.consensus
+  // The counts come last: a timeline keeps the order of records of one day, and its last one is the latest.
   const withEnoughAnalysts = [...fromGrades, ...fromCounts].filter(({ analysts }) => analysts >= least)
   return new Timeline(withEnoughAnalysts, ({ counts }) => counts)
 }

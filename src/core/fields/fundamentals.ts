@@ -124,7 +124,8 @@ function medianOfAscending(ascending: Float64Array): number {
 function rankOfNegated(value: number, others: Float64Array): number {
   const greater = others.length - countUpTo(others, value + TOLERANCE)
   const greaterOrEqual = others.length - countBelow(others, value - TOLERANCE)
-  return 1 + greater + greaterOrEqual
+  const equalToItself = 1
+  return equalToItself + greater + greaterOrEqual
 }
 
 /** A ticker of a sector; all members have one timeframe. */
@@ -196,7 +197,7 @@ interface Peer {
   yields: Float64Array
 }
 
-/** The yield at the last bar on or before a date; NaN when that bar is too old or has none. */
+/** The yield at the last bar up to a date that is final by the day `known`. NaN if it is too old or has none. */
 function yieldOn({ series, yields }: Peer, date: Day, known: Day): number {
   let t = barsKnownBy(series, known) - 1
   while (t >= 0 && series.days[t]! > date) t--

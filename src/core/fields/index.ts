@@ -77,7 +77,7 @@ export interface FieldSet<Known extends AnyField = AnyField> {
 /** A field from bars and facts, or from the bands of other fields. */
 export type AnyField = Field | RuledField
 
-/** Whether its events are in every store. */
+/** Whether every store has its events: not for a field that the user made, by rules or as an expression (`hash`). */
 export function isRecorded(field: AnyField): field is Field {
   return !isRuled(field) && field.hash === undefined
 }

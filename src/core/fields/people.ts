@@ -147,7 +147,7 @@ function directionOf({ buyers, sellers }: Dealings): number {
   return buyers + sellers === 0 ? 0 : (buyers - sellers) / (buyers + sellers)
 }
 
-/** Number of insider trades in the last 90 days up to a day, and those days; null before the first trade. */
+/** Number of insider trades that began to count in the 90 days up to a day, and those days; null before the first. */
 function dealingsReading(window: Dealings | null, day: Day): Reading {
   const first = formatDay(day - insiders.lookback + 1)
   if (window === null) return reading('trades', undefined, 'no trade of an insider has been known yet')

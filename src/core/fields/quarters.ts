@@ -185,7 +185,7 @@ function divideByClose(series: Series, quarters: Quarters, figure: (chain: Chain
  */
 export class SplitBasis {
   /** The splits up to the last bar, oldest first, and the first day from which each divides values a share. */
-  readonly #splits: readonly { split: Split; from: Day }[]
+  readonly #splits: readonly { split: Split; dividesFrom: Day }[]
 
   constructor(series: Series, splits: readonly Split[]) {
     const last = series.days.at(-1) ?? Number.NEGATIVE_INFINITY
@@ -193,21 +193,22 @@ export class SplitBasis {
     // Prices that do not jump at a split are adjusted for it on all bars.
     this.#splits = pastSplits.map(split => ({
       split,
-      from: pricesJumpAtSplit(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
+      dividesFrom: pricesJumpAtSplit(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
     }))
   }
 
-  /** Number of splits that divide values on the bar of a day, if filed before all of them. */
+  /** Number of splits that divide, on the bar of a day, values that were filed before all splits. */
   countInForce(day: Day): number {
     let count = 0
-    for (const { from } of this.#splits) if (from <= day) count++
+    for (const { dividesFrom } of this.#splits) if (dividesFrom <= day) count++
     return count
   }
 
   /** The splits whose ratios divide a report's values a share on the bar of a day, in order. */
   splitsDividing({ basis, known }: Report, day: Day): readonly Split[] {
     if (basis === 'bars') return []
-    return this.#splits.filter(({ split, from }) => split.ex_date > known && from <= day).map(({ split }) => split)
+    const dividing = this.#splits.filter(({ split, dividesFrom }) => split.ex_date > known && dividesFrom <= day)
+    return dividing.map(({ split }) => split)
   }
 }
 

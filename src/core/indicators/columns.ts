@@ -2,9 +2,10 @@
 // In: columns of numbers, one value a bar.
 // Out: columns of the same length; NaN while an indicator warms up.
 
-/** The memory that `withReusedMemory` lends to columns, and how many numbers of it are in use. */
+/** The memory that `withReusedMemory` lends to columns. */
 let memory = new Float64Array()
-let used = 0
+/** How many numbers the columns of this or the last call need, also those for which there was no room. */
+let needed = 0
 let lending = false
 
 /**
@@ -13,8 +14,8 @@ let lending = false
  */
 export function withReusedMemory<Result>(work: () => Result): Result {
   if (lending) return work()
-  if (used > memory.length) memory = new Float64Array(used)
-  used = 0
+  if (needed > memory.length) memory = new Float64Array(needed)
+  needed = 0
   lending = true
   try {
     return work()
@@ -46,10 +47,10 @@ const BYTES_PER_NUMBER = Float64Array.BYTES_PER_ELEMENT
 /** Reserves room for `numbers` numbers in the lent memory and returns its first byte; null if there is no room. */
 function reserve(numbers: number): number | null {
   if (!lending) return null
-  const start = used
-  used += Math.ceil(numbers)
-  // What does not fit now will fit at the next call.
-  return used <= memory.length ? start * BYTES_PER_NUMBER : null
+  const start = needed
+  needed += Math.ceil(numbers)
+  // What does not fit now will fit at the next call of `withReusedMemory`.
+  return needed <= memory.length ? start * BYTES_PER_NUMBER : null
 }
 
 /** A column that is NaN before the bar `before` (by default everywhere). Its caller writes all later values. */

@@ -237,7 +237,7 @@ function countChangesBefore({ entered, left }: ChangeTest, column: Column): Int3
     if (mayBeEntered[band]! && mayBeLeft[previousBand]!) changes[bars[i]! + 1] = 1
     previousBand = band
   }
-  // From a mark at each change to running numbers of changes.
+  // So far 1 after each matching change; now running totals.
   for (let bar = 0; bar < column.codes.length; bar++) changes[bar + 1]! += changes[bar]!
   return changes
 }

@@ -74,7 +74,7 @@ export function historyOf({ events, ...head }: EventHistory, bands: readonly str
   }
 }
 
-/** The known bands, then those that only the server's answer has: it may be newer than this version. */
+/** The known bands, then those that only the server's answer has: the server may be newer than this program. */
 function vocabularyOf(
   events: readonly BandEvent[],
   present: EventHistory['present'],
