@@ -81,7 +81,7 @@ describePostgres('accounts in PostgreSQL', () => {
       const url = await cluster.current.createDatabase()
       const address = parseAddress('accounts', url, {})
       const before = await Database.open(address)
-      const { steps, ...kind } = accountsSchema(0)
+      const { steps, ...kind } = accountsSchema()
       await prepareSchema(before, { ...kind, steps: steps.slice(0, 2) }, { create: true })
       await before.query(`
         INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ('alice', 'alice', 'free', ${NOON});

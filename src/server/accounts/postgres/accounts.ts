@@ -63,14 +63,14 @@ export interface OpenPostgresAccounts {
   create?: boolean
   /** The command that creates the accounts, for the error if there are none. */
   createCommand?: Remedy
-  /** How many partitions, by account, the growing tables get when they are created; 0: none. */
+  /** How many partitions, by account, the growing tables get when they are created (default 1: whole tables). */
   partitions?: number
 }
 
 /** Opens accounts in PostgreSQL. Throws the errors of Database.open, and NotFound for missing tables without `create`. */
 export async function openPostgresAccounts(
   address: Address,
-  { create = false, createCommand, partitions = 0 }: OpenPostgresAccounts = {},
+  { create = false, createCommand, partitions }: OpenPostgresAccounts = {},
 ): Promise<PostgresAccounts> {
   const database = await Database.open(address)
   try {

@@ -21,7 +21,7 @@ export function createOrCountPartitions(
   { partitions, createCommand }: AdminOptions & { partitions?: number } = {},
 ): Promise<number> {
   return withDatabase(address, async database => {
-    const kind = accountsSchema(partitions === 1 ? 0 : partitions, createCommand)
+    const kind = accountsSchema(partitions, createCommand)
     const create = partitions !== undefined
     if (create && (await readSchemaState(database, kind)) !== null)
       throw new StorageError(
@@ -53,7 +53,7 @@ export interface PlannedChange {
 /** Plans an update. Throws NotFound for missing accounts, StorageError if they are too new for this build. */
 export function updatePlan(address: Address, { createCommand }: AdminOptions = {}): Promise<UpdatePlan> {
   return withDatabase(address, async database => {
-    const kind = accountsSchema(0, createCommand)
+    const kind = accountsSchema(1, createCommand)
     const { step: schema } = await requireSchema(database, kind)
     const changes = kind.steps.flatMap(({ expand, contract, since }, i): PlannedChange[] => {
       const common = { step: i + 1, servers_from: since }
@@ -76,7 +76,7 @@ export function grantAccounts(address: Address, role: string): Promise<void> {
       const message = `${database.location} has no role ${role}`
       throw new NotFound(`${message}; its roles are ${names.join(', ')}. CREATE ROLE makes one, by a user who may.`)
     }
-    await prepareSchema(database, accountsSchema(0), { create: true })
+    await prepareSchema(database, accountsSchema(), { create: true })
     await database.transaction(session => grantRights(session, role))
   })
 }

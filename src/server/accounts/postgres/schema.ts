@@ -114,13 +114,13 @@ const DEFAULT_CREATE_COMMAND = remedy('accounts create', ['NAME'], { tier: 'free
  * Charging needs no right to write any table: the functions do it as their owner. All times are milliseconds since
  * 1970.
  *
- * @param partitions of the growing tables, by account; 0: whole tables
+ * @param partitions of the growing tables, by account; 1: whole tables
  * @param createCommand the command that creates the accounts, for messages
  */
-export function accountsSchema(partitions = 0, createCommand: Remedy = DEFAULT_CREATE_COMMAND): SchemaKind {
+export function accountsSchema(partitions = 1, createCommand: Remedy = DEFAULT_CREATE_COMMAND): SchemaKind {
   const createTable = (table: string, columns: string, options = ''): string => {
     const name = `bands_accounts.${table}`
-    if (partitions === 0) return `CREATE TABLE ${name} (${columns})${options};`
+    if (partitions === 1) return `CREATE TABLE ${name} (${columns})${options};`
     const statements = [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (account);`]
     for (let i = 0; i < partitions; i++) {
       const values = `WITH (MODULUS ${partitions}, REMAINDER ${i})`
