@@ -20,6 +20,7 @@ export interface AccountsCopy {
  * Copies all accounts of one moment to another database, in one transaction or not at all. Before the commit it reads
  * the target back, and compares it with the rows that it sent. Throws InvalidParameter if the target is the source, or
  * has accounts and `replace` is false.
+ * @returns the rows of each table; `proof` compares the credits of the target with its ledger
  */
 export async function copyAccounts(from: Accounts, to: Accounts, { replace = false } = {}): Promise<AccountsCopy> {
   const { location } = to

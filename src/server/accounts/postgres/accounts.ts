@@ -276,7 +276,10 @@ export class PostgresAccounts implements Accounts {
     })
   }
 
-  /** Also throws Busy if this machine's clock is off by more than a minute: its certificates and logs would be wrong. */
+  /**
+   * Throws StorageError if charges cannot be written, and Busy if the database is a standby. Throws Busy, too, if this
+   * machine's clock is off by more than a minute: its logs would be wrong, and it would misjudge certificates.
+   */
   async check(): Promise<void> {
     await this.#readClock()
     const fault = clockFault(this.clockAhead, this.location)
@@ -386,6 +389,7 @@ async function insertKey(
   await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, created, expires])
 }
 
+/** Changes the result of `version()`. */
 const COUNT_CHANGE = 'UPDATE bands_accounts.changes SET count = count + 1'
 
 const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'

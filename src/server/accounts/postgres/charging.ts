@@ -15,16 +15,16 @@ import { type Database, keepPrepared } from './connection.js'
 /**
  * Writes a batch of charges in one call; returns the result of each, in order. The database gets them as runs: charges of
  * one account and hour. Throws StorageError if two charges have the same request number.
- * @param names the stored name of the account of each charge
+ * @param accountNames the stored name of the account of each charge
  * @param wasSent whether the batch was sent before, with unknown result
  */
 export async function chargeBatch(
   db: Pick<Database, 'query'>,
   charges: readonly Charge[],
-  names: readonly string[],
+  accountNames: readonly string[],
   { wasSent, timeoutMs }: { wasSent: boolean; timeoutMs: number },
 ): Promise<ChargeResult[]> {
-  const runs = splitIntoRuns(charges, names)
+  const runs = splitIntoRuns(charges, accountNames)
   const rows = await db.query<ChargedRow>(CHARGE, chargeArguments(charges, runs, wasSent), timeoutMs)
   return resultsInOrder(rows, runs, charges.length)
 }
@@ -42,15 +42,15 @@ interface Run {
 /**
  * Splits charges into runs: charges of one account and hour, under the same limits, with no request name twice. In
  * their order, each charge joins the latest run of its account, or begins a new one if it does not fit.
- * @param names the stored name of the account of each charge
+ * @param accountNames the stored name of the account of each charge
  */
-function splitIntoRuns(charges: readonly Charge[], names: readonly string[]): Run[] {
+function splitIntoRuns(charges: readonly Charge[], accountNames: readonly string[]): Run[] {
   if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
     throw new StorageError('two charges of one batch have the same number')
   const runs: Run[] = []
   const latestRuns = new Map<string, Run>()
   for (const [index, charge] of charges.entries()) {
-    const account = names[index]!
+    const account = accountNames[index]!
     const hour = hourStart(charge.at)
     const { limits } = charge
     const requestName = charge.idempotency?.toString('latin1')

@@ -132,7 +132,7 @@ export class Database implements Queries {
 
   /**
    * Runs `work` in a transaction: all of it takes effect, or nothing. After a conflict with another transaction it runs
-   * `work` again, so that must do nothing but query. Throws Busy after MAX_TRIES conflicts.
+   * `work` again. So `work` must do nothing but query. Throws Busy after MAX_TRIES conflicts.
    */
   async transaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -275,6 +275,7 @@ export function translateError(location: string, error: unknown): BandsError {
   const code = errorCode(error)
   // If all addresses of a host name fail, the error has no message.
   const message = (error instanceof Error ? error.message : String(error)) || code
+  // A code says what failed, except the one that PgBouncer uses for all of its errors.
   const text = code === POOLER_CODE ? `${code} ${message}` : code || message
   const translation = TRANSLATIONS.find(([pattern]) => pattern.test(text))
   if (translation === undefined) return new StorageError(`${location} ${message}`.trim(), { cause: error })
@@ -285,7 +286,6 @@ export function translateError(location: string, error: unknown): BandsError {
 
 type ErrorClass = typeof Busy | typeof ConfigError | typeof StorageError
 
-/** PgBouncer uses this code for all of its own errors. */
 const POOLER_CODE = '08P01'
 
 /** Pattern of a code or message → the words after the location. The first match counts. Temporary failures are Busy. */

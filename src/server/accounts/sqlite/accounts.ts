@@ -260,7 +260,10 @@ class SqliteAccounts implements Accounts {
     }
   }
 
-  /** Changes accounts or keys, and then their version: earlier, a reader could cache old rows under the new version. */
+  /**
+   * Changes accounts or keys, and then the result of `version()`. If that changed before the commit, a reader could cache
+   * the old rows under the new version.
+   */
   #changeAccounts<T>(work: (db: Session) => T): Promise<T> {
     return this.#retryWhileBusy(db => {
       const result = this.#tryTransaction(() => {
@@ -268,7 +271,7 @@ class SqliteAccounts implements Accounts {
         hashWrittenRows(db, HASHED_TABLES) // so that later damage shows
         return workResult
       })
-      this.#ownChanges += 1 // changes `version()`
+      this.#ownChanges += 1 // part of `version()`
       return result
     })
   }

@@ -45,7 +45,10 @@ export function chargeAll(
   return { results, newMinutes }
 }
 
-/** Writes one charge to the ledger and to `counters`, or returns why it is free or refused. */
+/**
+ * Writes one charge to the ledger and to `counters`, or returns why it is free or refused. Under the idempotency key of
+ * an earlier charge, the same answer is free, and another question is refused. A new answer to its question is charged.
+ */
 function chargeOne(db: Session, counters: Counters, charge: Charge): ChargeResult {
   const { account, limits, credits, at } = charge
   const accountCounters = counters.find(account, at)
@@ -70,7 +73,7 @@ const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, answe
 
 type QuestionAndAnswer = Pick<Charge, 'question' | 'answer'>
 
-/** The unexpired charge under the name of this one; undefined if there is none, or the charge has no name. */
+/** The unexpired charge with the idempotency key (name) of this one; undefined if there is none, or this has no key. */
 function chargeOfSameName(db: Session, { account, idempotency, at }: Charge): QuestionAndAnswer | undefined {
   if (idempotency === null) return undefined
   return db.get<QuestionAndAnswer>(CHARGE_OF_NAME, account, idempotency, at - REPEAT_MS)
