@@ -42,18 +42,18 @@ function statusText(status: number): string {
 
 /**
  * Parses a body whose headers must declare it as JSON. Returns a fault in words for any other body.
- * @param toShow whether its texts are shown unchanged: then one with control characters of a terminal is a fault
+ * @param mustBeSafe whether a text with control characters of a terminal is a fault, because texts are shown unchanged
  */
 export function readDocument(
   headers: Headers,
   bytes: Uint8Array,
-  { toShow }: { toShow: boolean },
+  { mustBeSafe }: { mustBeSafe: boolean },
 ): Pick<Answer, 'document' | 'fault'> {
   const fault = headersFault(headers)
   if (fault !== null) return { document: undefined, fault }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return { document: JSON.parse(text, toShow ? refuseControlCharacters : undefined) as unknown, fault: null }
+    return { document: JSON.parse(text, mustBeSafe ? refuseControlCharacters : undefined) as unknown, fault: null }
   } catch (error) {
     let contents = 'something that is not JSON'
     if (error instanceof HasControlCharacters) contents = 'with control characters'

@@ -98,6 +98,7 @@ function continuesPages(
  * Decides which stored pages stay below the new ones of a pull. `olderPages` is null until the new pages reach down to
  * events that cannot change any more, and empty if no stored page stays. A `restartReason` says that the stored pages do
  * not fit the new ones, so that none of them stays.
+ * @param stored newest first, as `coming`; their events are joined oldest first
  * @param hasAll whether the new pages have all events of the server
  */
 function olderPagesToKeep(
@@ -125,9 +126,10 @@ function olderPagesToKeep(
   if (stayCount === oldEvents.length && hasGap(storedPages, newPages)) return startAgain('gap')
   const repeatedEvents = oldEvents.slice(stayCount)
   const finalEvents = oldEvents.slice(stayCount, firstChangeable)
+  // All repeated events have the same date and bands; those that are final, the same later returns, too.
   const areSameEntries = repeatedEvents.every((event, i) => isSameEntry(event, newEvents[i]))
   const areFinalSame = finalEvents.every((event, i) => isSameEvent(event, newEvents[i], timeframe))
-  const isPastSame = areSameEntries && areFinalSame && hasAllOlder(oldEvents.slice(0, stayCount), newPages)
+  const isPastSame = areSameEntries && areFinalSame && areAsManyOlder(oldEvents.slice(0, stayCount), newPages)
   return isPastSame ? { olderPages: asOnePage(stored, stayCount), restartReason: null } : startAgain('past')
 }
 
@@ -186,7 +188,7 @@ function isSameEntry(stored: BandEvent, newer: BandEvent | undefined): boolean {
 }
 
 /** Whether the stored events older than the new pages are as many as the server counts there. */
-function hasAllOlder(older: readonly BandEvent[], newPages: JoinedPages): boolean {
+function areAsManyOlder(older: readonly BandEvent[], newPages: JoinedPages): boolean {
   const olderCount = newPages.total_occurrences - newPages.events.length
   const start = dayBeforeRange(newPages)
   // Without a known range some of the stored events may lie before it.
@@ -240,7 +242,10 @@ export function firstChangeableEvent(events: readonly BandEvent[], timeframe: Ti
   return first
 }
 
-/** The least number of bars from an event to the next one; 0 without one. @param duration in bars, or maybe in days */
+/**
+ * The least number of bars from an event to the next one; 0 without a next one. Some servers may count `duration` in
+ * calendar days instead of bars. That is too many, and then the number by the dates is smaller.
+ */
 function leastBarsBetween(
   duration: number,
   event: BandEvent,

@@ -11,8 +11,8 @@ export interface Wait {
 export interface RetryRules<Outcome> {
   maxAttempts: number
   deadline: Deadline
-  /** Ends the waiting; its reason is thrown. */
-  ending?: AbortSignal
+  /** Stops the waiting; its reason is thrown. */
+  stopSignal?: AbortSignal
   /** Milliseconds before the first attempt. */
   firstWaitMs?: number
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -28,13 +28,13 @@ export interface RetryRules<Outcome> {
  */
 export async function tryUntilFinal<Outcome>(
   tryOnce: () => Promise<Outcome>,
-  { maxAttempts, deadline, ending, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Outcome>,
+  { maxAttempts, deadline, stopSignal, firstWaitMs = 0, sleep, waitAfter, onDemand }: RetryRules<Outcome>,
 ): Promise<{ outcome: Outcome; attempts: number; wait: Wait | null }> {
-  const signal = ending === undefined ? deadline.signal : AbortSignal.any([deadline.signal, ending])
+  const signal = stopSignal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, stopSignal])
   let pause = firstWaitMs
   for (let attemptNumber = 1; ; attemptNumber++) {
     if (pause > 0) await sleep(pause, signal).catch(() => {})
-    ending?.throwIfAborted()
+    stopSignal?.throwIfAborted()
     const outcome = await tryOnce()
     const wait = deadline.isOver ? null : waitAfter(outcome, attemptNumber)
     if (wait === null || wait.ms >= deadline.leftMs || attemptNumber === maxAttempts)

@@ -84,7 +84,7 @@ export async function makePullPlan(
   const isSamePull = run !== null && run.url === url && run.asked === requestDigest(request)
   const stoppedRun = isSamePull && now.getTime() - Date.parse(run.started) < MAX_RUN_AGE_MS ? run : null
   const plan = await planSeries(store.pages, url, request, stoppedRun)
-  // A run that was stopped after its last series only missed its end: this is a new run.
+  // A run that was stopped after its last series has nothing left to pull, so this is a new run.
   const isOver = stoppedRun !== null && plan.series.every(({ nextStep }) => nextStep === 'done')
   return isOver ? planSeries(store.pages, url, request, null) : plan
 }
@@ -182,7 +182,7 @@ async function refuseOtherSources(pages: PageStore, tickers: readonly string[], 
 export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
   const kept = joinPages(series.kept)
   const coming = joinPages(series.coming)
-  // An unchanged page costs nothing.
+  // An unchanged page costs nothing. The first request is for the newest page: null.
   const canRevalidate = !startsAgain && pageToRevalidate(series, null) !== null
   if (coming === null) return { least: canRevalidate ? 0 : PAGE_COST, most: null }
   const eventsLeft = coming.total_occurrences - coming.events.length

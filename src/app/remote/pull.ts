@@ -239,7 +239,7 @@ class PullWork {
     const isLastPage = series.coming.length === 0
     item.complete = isLastPage && !haveGaps(series.kept)
     item.price = priceOf(series, item)
-    // After its last page, a series that was pulled again from the start uses its stored pages.
+    // A series that was pulled again from the start has new pages now, which its next request may use.
     item.startsAgain &&= !isLastPage
     // Pages of different days may lack events between them: the series is pulled again, MAX_GAPS times at most.
     if (isLastPage && !item.complete) item.gaps++

@@ -158,12 +158,12 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key)
-      const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
+      const message = `${key.ticker} was not pulled, and ${query.ticker} was: a condition reads all of its tickers from one source.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
     return historyWhen(
       query,
-      sourceText(query),
+      sourceNameOf(query),
       withoutCondition => this.#history(withoutCondition, { needsOutcomes }),
       historyOfKey,
     )
@@ -171,7 +171,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
 
   /** The events that match a query without a condition, oldest first, with their series, its context and scope. */
   async #findEvents(query: HistoryQuery): Promise<EventsInScope> {
-    refuseCondition(query, sourceText(query))
+    refuseCondition(query, sourceNameOf(query))
     entitle(query, this.#options.tier, BUILT_IN_FIELDS)
     const view = await this.#readView(query)
     const contextKey = query.context === undefined ? null : { ...query.context, timeframe: query.timeframe }
@@ -218,7 +218,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const isWholeRange = pullTier === null || pullTier === tier
     if (isDayKnown || !isWholeRange)
       return { tier, range, today: isDayKnown ? today : null, rangeStart: plan.rangeStart(today) }
-    // The range of the pull, whose dates are not known: the server counted its newest `total_occurrences` events in it.
+    // The dates of the pull's range are not known. The server counted its newest `total_occurrences` events in the range,
+    // so it begins after the event before those. Without such an event it begins with the stored events.
     const newestOutside = events.at(-1 - total_occurrences)
     return { tier, range, today: null, rangeStart: newestOutside === undefined ? after : parseDay(newestOutside.date)! }
   }
@@ -271,7 +272,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   }
 }
 
-function sourceText({ ticker }: HistoryQuery): string {
+/** The source of a ticker's events, for messages. */
+function sourceNameOf({ ticker }: HistoryQuery): string {
   return `the server that ${ticker} was pulled from`
 }
 
@@ -285,9 +287,9 @@ function viewOf(series: StoredPages): SeriesView {
   const upTo = parseDay(knownDate(pages))!
   const dayBeforeFirst = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
   const tier = tierOfRange(pages.query_range)
+  // The range of an unknown tier is known only from its first event on, and so is an unfinished pull. Events older than
+  // the range exist if an earlier pull brought them.
   const rangeStart = tier === null ? upTo : PLANS[tier].rangeStart(upTo)
-  // An unfinished pull or an unknown range is known only from its first event on. Events older than the range exist if
-  // an earlier pull brought them.
   const after = partial ? dayBeforeFirst : Math.min(dayBeforeFirst, rangeStart)
   return { ...keyOf(series), ...pages, url: series.url, days, finalDays, partial, after, upTo }
 }
@@ -302,8 +304,8 @@ function matchingEvents({ events, days }: SeriesView, query: HistoryQuery, after
 }
 
 /**
- * The band of a context on the bar of a series' event: the last one that was entered on a final bar. Before the first
- * event of the context it is the band that this event ended; null outside its range.
+ * The last band of a context that was entered on a bar that was final on the bar of a series' event. Before the first
+ * event of the context it is the band that this first event ended. Null outside the range of the context.
  */
 function bandOn(context: SeriesView, series: SeriesView, { date }: BandEvent): string | null {
   const { events, days, finalDays, after, upTo } = context

@@ -107,7 +107,7 @@ export class Transport {
     const requestId = id ?? this.#unansweredIds.get(url) ?? randomUUID()
     this.#unansweredIds.delete(url)
     try {
-      return await this.#runInTurn(ending => this.#askWithRetries({ url, id: requestId, etag }, ending))
+      return await this.#runInTurn(stopSignal => this.#askWithRetries({ url, id: requestId, etag }, stopSignal))
     } catch (error) {
       // The server may have charged an answer that has not arrived.
       if (error instanceof Upstream) this.#unansweredIds.set(url, requestId)
@@ -127,9 +127,9 @@ export class Transport {
   /**
    * Runs a task once fewer than MAX_CONNECTIONS are running. An error such as a refused key ends all running and waiting
    * tasks; tasks that come later run.
-   * @param task gets a signal that ends its waiting; the signal's reason is the error of another task
+   * @param task gets a signal that stops its waiting; the signal's reason is the error of another task
    */
-  async #runInTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
+  async #runInTurn<Result>(task: (stopSignal: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#stopAll
     while (this.#runningTasks === MAX_CONNECTIONS) await new Promise<void>(enter => this.#waiting.push(enter))
     this.#runningTasks++
@@ -148,14 +148,14 @@ export class Transport {
     }
   }
 
-  /** Asks until an answer is final or the deadline passes. @param ending ends the waiting, and its reason is thrown */
-  async #askWithRetries(query: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
+  /** Asks until an answer is final or the deadline passes. @param stopSignal stops the waiting; its reason is thrown */
+  async #askWithRetries(query: Omit<Question, 'deadline'>, stopSignal: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...query, deadline }
     const { outcome, attempts, wait } = await tryUntilFinal(() => this.#tryOnce(question), {
       maxAttempts: this.#maxAttempts,
       deadline,
-      ending,
+      stopSignal,
       sleep: this.#hooks.sleep,
       firstWaitMs: this.#quietMs,
       waitAfter: (outcome, attemptNumber) => this.#waitAfter(outcome, attemptNumber),
@@ -215,15 +215,14 @@ export class Transport {
       const { statusCode: status, headers: received, body } = await deadline.untilDeadline(response)
       const reading = body.bytes()
       const isOk = status === 200
-      // The body of a refusal is useful, but not required; only its texts are shown, and made safe for that.
+      // A refusal counts even if its body cannot be read. The texts of its body are shown only after safeText.
       const bytes = await (isOk ? reading : reading.catch(() => new Uint8Array()))
       this.credits = creditsOf(received) ?? this.credits
       this.ahead = clockDifference(received, this.#hooks.now()) ?? this.ahead
       const { base } = this.address
       const safeText = (text: string): string => this.safeText(text)
-      return {
-        answer: { base, url, safeText, status, headers: received, ...readDocument(received, bytes, { toShow: isOk }) },
-      }
+      const parsed = readDocument(received, bytes, { mustBeSafe: isOk })
+      return { answer: { base, url, safeText, status, headers: received, ...parsed } }
     } catch (thrown) {
       const { what, canRetry } = failureOf(thrown)
       return { failure: { what: this.safeText(what), canRetry } }

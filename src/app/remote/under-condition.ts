@@ -62,7 +62,7 @@ function whyUndecidable(test: Test, { ticker, field, timeframe, lag = 0 }: Histo
     return `${text} asks which weeks of ${otherTicker} were final by then`
   if (otherTicker !== null && test.is === 'change')
     return `${text} asks whether ${ticker} had a bar since ${otherTicker} changed its band`
-  // A change is an event itself, and an event of the query names its band.
+  // Every change of a band is an event, and each event of the query names the band of its own field.
   if (test.is === 'change' || isFieldOfQuery(subject, { ticker, field })) return null
   return FIELDS_WITHOUT_GAPS.includes(subject.field) ? null : `a bar can be without a band of ${subject.field}`
 }
@@ -80,7 +80,7 @@ function isFieldOfQuery(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ti
 /**
  * The history of a question, with only the events on whose bars its condition holds. Throws, before any request,
  * InvalidParameter for an undecidable condition and TierRestricted for one above the tier. Throws InvalidParameter if
- * an event lies outside the history of a field in the condition. Also throws the errors of both histories.
+ * an event lies outside the history of a field in the condition. Also throws the errors of the two readers.
  * @param sourceName the server or the source of stored pages, for messages
  * @param readHistory reads the history of the question without its condition
  * @param historyOfField reads the history of a field in the condition
@@ -128,8 +128,8 @@ function refuseUnknownBands(
   { ticker, field, events: otherEvents, as_of, source }: EventHistory,
   errorFor: (why: Words) => InvalidParameter,
 ): void {
-  // Stored pages know nothing after their pull, regardless of the as-of day.
   const knownFrom = otherEvents[0]?.date
+  // Stored pages know nothing after their pull, regardless of the as-of day.
   const knownUpTo = source === undefined ? as_of : knownDate(source)
   const from = events[0]?.date
   const to = events.at(-1)?.date
