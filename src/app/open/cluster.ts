@@ -153,7 +153,7 @@ export class RayCluster implements Cluster {
   ): Promise<void> {
     for await (const { head, bytes } of readFrames(child.stdout!, HEAD_BYTES)) {
       const kind = head.toString('latin1', 0, 1)
-      const task = head.readUInt32LE(5)
+      const task = head.readUInt32LE(5) // HEAD_BYTES describes the head
       if (kind === STARTED) {
         const { ray, cpus } = JSON.parse(bytes.toString()) as { ray: string; cpus: number }
         if (ray !== TESTED_RAY)
@@ -164,7 +164,10 @@ export class RayCluster implements Cluster {
     }
   }
 
-  /** Resolves or rejects a pending task with its answer; ignores a task of a closed job. */
+  /**
+   * Resolves or rejects a pending task with its answer; ignores a task of a closed job. A `refusal` is an error of bands,
+   * a `fault` any other error of the worker.
+   */
   #settleTask(task: number, kind: string, bytes: Buffer): void {
     const pending = this.#pendingTasks.get(task)
     this.#pendingTasks.delete(task)

@@ -21,8 +21,8 @@ export interface VendorChoice {
   key?: string | undefined
   /** For one attempt at an answer, in milliseconds (default 30 seconds). */
   timeoutMs?: number
-  /** No call is made, so that no key is needed. @internal */
-  isPlanned?: boolean
+  /** Only a plan is made: no call, so no key is needed. @internal */
+  isPlanOnly?: boolean
   /** Chance, waiting and time: a caller can replace each. @internal */
   hooks?: Partial<GetHooks>
 }
@@ -37,13 +37,13 @@ export function vendorOrigin({ base }: Provider): string {
   return addressOf(base).origin
 }
 
-/** A vendor, ready to be asked. Throws Unauthorized if it needs a key and there is none, except for a mere plan. */
+/** A vendor, ready to be asked. Throws Unauthorized for a missing or malformed key, except with `isPlanOnly`. */
 export function openVendor(
   provider: Provider,
   { env = process.env, hooks: callersHooks, ...options }: VendorChoice = {},
 ): Vendor {
   const key = options.key ?? env[keyVariable(provider.name)]?.trim() ?? ''
-  if (options.isPlanned !== true) refuseMalformedKey(provider, key)
+  if (options.isPlanOnly !== true) refuseUnusableKey(provider, key)
   const sleep = (ms: number): Promise<void> => pause(ms)
   const hooks = { random: Math.random, now: Date.now, sleep, ...callersHooks }
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -53,7 +53,7 @@ export function openVendor(
 }
 
 /** Throws Unauthorized for a missing key, or one of another form than the vendor's. */
-export function refuseMalformedKey({ name, needs, key_url: where }: Provider, key: string): void {
+export function refuseUnusableKey({ name, needs, key_url: where }: Provider, key: string): void {
   if (needs === 'nothing') return
   const login = remedy('login', [], { provider: name })
   if (key === '') {
@@ -104,7 +104,7 @@ const CHECKS: Checks<keyof FetchOptions | 'from'> = {
   wait: flagValue,
   onPlan: checkFunction,
   onTicker: checkFunction,
-  isPlanned: flagValue,
+  isPlanOnly: flagValue,
   hooks: objectOf,
 }
 

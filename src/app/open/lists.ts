@@ -45,7 +45,7 @@ export function findCondition(typedName: string, all: readonly NamedCondition[])
   const names = all.map(other => other.name)
   const known = names.length === 0 ? 'none has a name yet' : `there are ${names.map(other => `@${other}`).join(', ')}`
   throw new NotFound(`there is no condition @${name}; ${known}.`, suggest(name, names), {
-    missing: { kind: 'list', name: typedName },
+    missing: { kind: 'list', name: typedName }, // lists and conditions share one file
     remedy: remedy('conditions list'),
   })
 }

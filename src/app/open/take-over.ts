@@ -94,7 +94,7 @@ export class TakeOver {
       this.#refusedIdentity = ''
       return showRefusal(null)
     }
-    // Also other after a change of the file's rights or the end of a restore, because these may mend a refused file.
+    // A refused file is tried again after a change of its rights or the end of a restore, because these may mend it.
     const identity = [file.dev, file.ino, file.ctimeMs, existsSync(restoreNotePath(path))].join(' ')
     if (identity === this.#refusedIdentity) return
     try {

@@ -11,8 +11,8 @@ import type { PullReport, PullRequest } from '../remote/pull-plan.js'
 import { type DatabaseChoice, databasePath, filesOf, noDatabase } from './paths.js'
 
 /**
- * Opens the database for writing and takes its writer lock. A missing database is made when the first data come. Throws
- * Busy.
+ * Opens the database for writing and takes its writer lock. A missing database is made when the first data come. While
+ * another process writes, it waits with `wait`, and otherwise throws Busy.
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
   checkOptions('options', options, {
@@ -77,7 +77,10 @@ export interface Puller extends Pick<Importer, 'finished'> {
   close(): Promise<void>
 }
 
-/** Opens the store for writing and calls `begin`, whose result closes it later. Closes it at once if `begin` fails. */
+/**
+ * Opens the store for writing and calls `begin`, whose result closes it later. Closes it at once if `begin` fails.
+ * @param isPublishedLater a missing file is made under a temporary name, until `begin` or its result publishes the store
+ */
 async function openWritableStore<T>(
   { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },
   begin: (store: Store, writer: Writer) => Promise<T>,

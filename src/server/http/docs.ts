@@ -65,7 +65,7 @@ function pageSections(document: OpenApiDocument): [id: string, title: string, bo
     }),
     ['errors', 'Errors', Object.entries(components.responses).map(([name, response]) => errorSection(name, response))],
     ['headers', 'Headers of answers', tableHtml(['Header', 'Meaning', 'Values', 'Example'], headerRows)],
-    ['fields', 'Fields and their bands', tableHtml(['Field', 'From tier', 'Tells', 'Bands'], fieldRows)],
+    ['fields', 'Fields and their bands', tableHtml(['Field', 'From tier', 'Meaning', 'Bands'], fieldRows)],
     ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))],
   ]
 }
@@ -119,8 +119,8 @@ function schemaSection(name: string, schema: Schema): TemplateValue {
 }
 
 /**
- * A table row for each key of an object, followed by those of the unnamed objects in its value. The key `*` describes
- * all keys that the schema does not name.
+ * A table row for each key of an object, followed by the rows of objects inside its value. Objects with a named schema
+ * are only linked. The key `*` describes all keys that the schema does not name.
  * @param path of the object inside the outermost one, such as `limits.`
  */
 function keyRows({ properties, required = [], additionalProperties }: Schema, path = ''): TemplateValue[][] {

@@ -49,7 +49,7 @@ export function searchOperation(): Operation {
     summary: 'The tickers that meet all filters',
     description: `A filter compares a column with a value: \`eq\`, \`neq\`, \`in\` (one of a list), and of numbers \`gt\`, \`gte\`, \`lt\`, \`lte\`. The columns are the fields, the prices of the last bar, and the identity of the ticker; ${SCHEMA_PATH} lists them. A missing value meets no filter. A ticker whose last bar is more than seven days old is not looked at. Costs ${counted(SEARCH_COST, 'credit')}, for any number of tickers.
 
-A band column keeps the name that the question has. \`date\` needs ${tiersWith('context')}.`,
+In a result, the key of a band is the name of its field as the question wrote it: the short or the long one. \`date\` needs ${tiersWith('context')}.`,
     parameters: queryParameters(SEARCH, SEARCH_PATH),
     answer: answerWithBody('The results in the order asked for; none is an answer too.', 'SearchPage', {
       overbought: {

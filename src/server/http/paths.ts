@@ -71,7 +71,7 @@ export function readBars(search: string, ticker: string): Question {
   }
 }
 
-/** Parses a search. It is heavy, because it reads every ticker. Each limit and offset is a question of its own. */
+/** Parses a search. It is heavy, because it reads every ticker. Each limit and offset has its own answer in the cache. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
   return {
@@ -85,7 +85,7 @@ function readSearch(search: string): Question {
       return { body, note }
     },
     async isAnswerable(service, tier) {
-      await service.checkSearch(tier, query)
+      await service.checkSearch(tier, query) // throws for a wrong sector, and for a field or day above the tier
       return true
     },
   }

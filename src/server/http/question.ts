@@ -93,7 +93,10 @@ export interface Question {
   answer(service: Service, tier: Tier, signal: AbortSignal): Promise<QuestionResult>
   /** Cuts the answer out of the full body. */
   cutOut(body: string): string
-  /** Whether the question has an answer, found without computing it. Throws TierRestricted, InvalidParameter. */
+  /**
+   * Whether there are data for an answer, found without computing it: false where `answer` would throw NotFound. Throws
+   * TierRestricted or InvalidParameter for a question that this tier may not ask.
+   */
   isAnswerable(service: Service, tier: Tier): Promise<boolean>
 }
 
@@ -109,14 +112,14 @@ export function readEvents(search: string): Question {
   return eventsQuestion(EVENTS_PATH, parseEvents(parametersOf(search)))
 }
 
-/** The question for the events of one field of a ticker. @param path its events path or summary path */
-export function eventsQuestion(path: string, query: EventsQuery): Question {
+/** The question for the events of one field of a ticker. @param keyStart the start of its key, such as its path */
+export function eventsQuestion(keyStart: string, query: EventsQuery): Question {
   const { timeframe, context } = query
   const series: SeriesKey[] = [query]
   if (context !== undefined) series.push({ ...context, timeframe })
   return {
     credits: eventsCost(query),
-    ...keyAndDefaults(questionKey(path, query)),
+    ...keyAndDefaults(questionKey(keyStart, query)),
     stamp: service => service.stamp(series), // only changes of these series make the answer outdated
     async answer(service, tier) {
       const bands = service.bands(tier)
@@ -157,7 +160,7 @@ export function readOversold(search: string): Question {
     },
     cutOut: body => firstMatches(body, query.limit),
     async isAnswerable(service, tier) {
-      await service.checkOversold(tier, query)
+      await service.checkOversold(tier, query) // throws for a wrong sector, and for a day above the tier
       return true
     },
   }
@@ -173,6 +176,6 @@ function firstMatches(body: string, limit: number): string {
 }
 
 /** Equal for all spellings of a question, because parsers put the values of a query in one order. */
-export function questionKey(path: string, query: object): string {
-  return `${path} ${JSON.stringify(query)}`
+export function questionKey(keyStart: string, query: object): string {
+  return `${keyStart} ${JSON.stringify(query)}`
 }

@@ -4,7 +4,7 @@ export interface QueuedCaller {
   account: number
   /** Throws if nothing may be computed for this caller. */
   check(): Promise<void>
-  /** Receives a function; calling that makes this caller stop waiting. */
+  /** Receives a function, to be called when this caller has gone: then it waits no longer. */
   onQueued(stopWaiting: () => void): void
 }
 
@@ -29,8 +29,9 @@ export class Job<Result> {
 
   /**
    * Adds a caller, and resolves to the result. Rejects with the errors of `check` and of the work, or with Unavailable
-   * if the caller stops waiting.
-   * @param check called when the work begins; if it throws, this caller stops waiting
+   * if the caller has gone.
+   * @param check called when the work begins; if it throws, this caller waits no longer
+   * @param onQueued receives the function to call when this caller has gone
    */
   wait({ check, onQueued }: Pick<QueuedCaller, 'check' | 'onQueued'>): Promise<Result> {
     return new Promise((resolve, reject) => {

@@ -102,12 +102,12 @@ export class Requests {
     })
   }
 
-  /** The answer of a handler in the form to send; its error as an answer if it throws. */
+  /** The answer of a handler in the form to send; its error as an answer if it throws. @param always as in `handle` */
   async #answer(exchange: Exchange, handler: Handler, always: boolean): Promise<OutgoingAnswer> {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
       refuseBadHead(exchange, this.#settings.limits)
-      // Only promises are awaited: that takes time for a plain value, too.
+      // Only promises are awaited, because even a plain value costs time with `await`.
       const handled = handler(exchange)
       const plainAnswer = handled instanceof Promise ? await handled : handled
       const encoded = encodeAnswer(plainAnswer, exchange.request.headers['accept-encoding'])

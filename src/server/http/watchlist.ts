@@ -115,8 +115,9 @@ async function currentStates(
   const { now } = await import('../../research/tally/now.js')
   // No field is named: the tier decides, so any ticker will do.
   const { fields, omitted } = await fieldsFor(bands, undefined, { ticker: tickers[0], timeframe })
-  const isMissing = await bands.missing?.()
-  const { states } = await now(bands, { tickers, fields, omitted, timeframe, skip: isMissing })
+  // Stored pages may lack fields of a ticker.
+  const isNotStored = await bands.missing?.()
+  const { states } = await now(bands, { tickers, fields, omitted, timeframe, skip: isNotStored })
   return states
 }
 

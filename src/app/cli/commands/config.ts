@@ -20,7 +20,7 @@ import { formatDay } from '../../../core/model/day.js'
 import { numberText } from '../../../core/numbers.js'
 import { optionsOf } from '../../../core/params/row.js'
 import { fileValue, wordValue } from '../../../core/params/values.js'
-import { refuseMalformedKey, vendorOrigin } from '../../open/fetching.js'
+import { refuseUnusableKey, vendorOrigin } from '../../open/fetching.js'
 import { databasePath, isSample } from '../../open/paths.js'
 import { column, describeList } from '../../present/description.js'
 import { WANTS } from '../../providers/provider.js'
@@ -318,7 +318,7 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   // An unusable file is reported before the user types a key.
   await storedKeys(env)
   const key = await readKey(context, `${WANTS[provider.needs]} for ${name}: `, 'key')
-  refuseMalformedKey(provider, key)
+  refuseUnusableKey(provider, key)
   const profile = providerProfile(name)
   const origin = vendorOrigin(provider)
   await saveKey(env, profile, { profile, origin, key })

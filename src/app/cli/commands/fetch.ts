@@ -186,7 +186,7 @@ async function openVendorFor(context: Context, provider: Provider, args: Args): 
   const options = {
     env: context.world.env,
     timeoutMs: context.config.timeout * 1000,
-    isPlanned: args.flag('dry-run'),
+    isPlanOnly: args.flag('dry-run'),
     hooks: { sleep },
   }
   return context.closeAtEnd(openVendor(provider, key === null ? options : { ...options, key }))
