@@ -260,10 +260,7 @@ class SqliteAccounts implements Accounts {
     }
   }
 
-  /**
-   * Changes accounts or keys, and then the result of `version()`. If that changed before the commit, a reader could cache
-   * the old rows under the new version.
-   */
+  /** Changes accounts or keys. `version()` changes after the commit, so that no reader caches old rows under it. */
   #changeAccounts<T>(work: (db: Session) => T): Promise<T> {
     return this.#retryWhileBusy(db => {
       const result = this.#tryTransaction(() => {
