@@ -38,21 +38,29 @@ export function chunkEnds(bars: number): number[] {
   return ends
 }
 
-/** The bars at which stored chunks end. Up to schema 9 all bars after the chunks of 256 were in one. */
-export function storedEnds(bars: number, chunks: number): number[] {
+/**
+ * The bars at which stored chunks end. Up to schema 9 all bars after the full chunks were in one.
+ * @param chunkCount the number of stored chunks, which shows which of the two they are
+ */
+export function storedEnds(bars: number, chunkCount: number): number[] {
   const ends = chunkEnds(bars)
-  return chunks === ends.length ? ends : [...ends.filter(end => end % BARS_PER_CHUNK === 0), bars]
+  if (chunkCount === ends.length) return ends
+  const fullEnds = ends.filter(end => end % BARS_PER_CHUNK === 0)
+  return [...fullEnds, bars]
 }
 
 type Column = Float64Array | Int32Array | Uint8Array
 
-/** The bars `from` up to `to`, not included, of each chunk from number `first` on. @param bars the number of all bars */
+/** The bars `from` up to (not including) `to` of each chunk from number `firstChunk` on. @param bars their number */
 function chunkBounds(bars: number, firstChunk: number): [from: number, to: number][] {
   const ends = chunkEnds(bars)
   return ends.slice(firstChunk).map((end, i) => [ends[firstChunk + i - 1] ?? 0, end])
 }
 
-/** Cuts columns into the chunks from number `first` on. @param firstBar the bar with which the columns begin */
+/**
+ * Cuts columns into the chunks from number `firstChunk` on.
+ * @param bars the number of all bars @param firstBar the bar with which the columns begin
+ */
 function cutIntoChunks(columns: readonly Column[], bars: number, firstChunk: number, firstBar = 0): Buffer[] {
   return chunkBounds(bars, firstChunk).map(([from, to]) =>
     Buffer.concat(columns.map(column => bytesOf(column.subarray(from - firstBar, to - firstBar)))),
@@ -63,7 +71,7 @@ function countBars(chunks: readonly Buffer[], bytesPerBar: number): number {
   return chunks.reduce((sum, { length }) => sum + length, 0) / bytesPerBar
 }
 
-/** Fills columns from their chunks, and returns them. A chunk has its values of the first column, then of the second … */
+/** Fills columns from their chunks, and returns them. A chunk has the values of its bars column by column. */
 function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
   const columnBytes = columns.map(bytesOf)
   const bytesPerBar = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
@@ -81,12 +89,12 @@ function fillColumns<Columns extends readonly Column[]>(columns: Columns, chunks
   return columns
 }
 
-/** The chunks of prices, volume and dates of daily bars, from number `first` on. */
+/** The chunks of prices, volume and dates of daily bars, from number `firstChunk` on. */
 export function encodePrices({ open, high, low, close, volume, days }: Series, firstChunk = 0): Buffer[] {
   return cutIntoChunks([open, high, low, close, volume, days], days.length, firstChunk)
 }
 
-/** The chunks of the unadjusted closes, from number `first` on; null if the closes themselves are unadjusted. */
+/** The chunks of the unadjusted closes, from number `firstChunk` on; null if the closes themselves are unadjusted. */
 export function encodeUnadjusted({ unadjustedClose, days }: Series, firstChunk = 0): Buffer[] | null {
   return unadjustedClose === undefined ? null : cutIntoChunks([unadjustedClose], days.length, firstChunk)
 }
@@ -130,7 +138,8 @@ const NO_RANK = -1
 
 /**
  * The chunks of the outcomes of bars: each bar's close, and by window the rank of the return that ended on the bar.
- * @param stored the stored chunks from number `firstChunk` on; their ranks before bar `since` are kept
+ * @param ranks by window, the rank of the return that begins on each bar
+ * @param stored the stored chunks from number `firstChunk` on: ranks that ended before bar `since` are taken from them
  */
 export function encodeOutcomes(
   { close }: Series,
@@ -143,10 +152,12 @@ export function encodeOutcomes(
   const storedRanks = stored && decodeRanksByEnd(timeframe, stored.chunks.map(asBuffer))
   const ranksByEnd = TIMEFRAMES[timeframe].windows.map((window, w) => {
     const column = new Int32Array(Math.max(0, close.length - firstBar)).fill(NO_RANK)
-    // `ranks` has a rank at the bar on which its window begins.
+    // A rank moves from the bar on which its window begins to the bar on which it ends. No window ends before `window`.
     const firstEnd = Math.max(firstBar, window)
-    if (close.length > firstEnd)
-      column.set(ranks[w]!.subarray(firstEnd - window, close.length - window), firstEnd - firstBar)
+    if (close.length > firstEnd) {
+      const endedRanks = ranks[w]!.subarray(firstEnd - window, close.length - window)
+      column.set(endedRanks, firstEnd - firstBar)
+    }
     if (storedRanks !== undefined) column.set(storedRanks[w]!.subarray(0, stored!.since - firstBar))
     return column
   })
@@ -162,12 +173,13 @@ function decodeRanksByEnd(timeframe: Timeframe, chunks: readonly Buffer[]): Int3
   return ranksByEnd
 }
 
-/** Closes and ranks from their chunks. Ranks are stored at the bar on which their window ends, and come at its first. */
+/** Closes and ranks from their chunks. A rank is stored at the last bar of its window, and returned at its first. */
 export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
   const { windows } = TIMEFRAMES[timeframe]
   const bars = countBars(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
-  // Without its first `window` bars, an array has the ranks by first bar. It ends with windows that are not complete yet.
+  // Each array has the stored ranks, by the last bar of their window, and then NO_RANK for windows that are not
+  // complete yet. Without its first `window` values, it has the ranks by the first bar.
   const ranksByEnd = windows.map(window => new Int32Array(bars + window).fill(NO_RANK, bars))
   fillColumns([close, ...ranksByEnd.map(column => column.subarray(0, bars))], chunks)
   return { close, ranks: windows.map((window, w) => ranksByEnd[w]!.subarray(window)) }
@@ -204,8 +216,8 @@ interface FieldPart {
 }
 
 /**
- * The parts of the fields that have events or gaps on a chunk's bars, from `from` up to `to`. A gap that reaches into the
- * next chunk is in both.
+ * The fields that have events or gaps on a chunk's bars (`from` up to `to`), each with the part of its record on them.
+ * A gap that reaches into the next chunk is in both.
  * @param next per field, the index of the event and of the gap from which to search; moved on for the next chunk
  */
 function fieldPartsOnBars(
@@ -343,7 +355,7 @@ class EventDecoder {
     this.#nextRows = first.slice(0, allHeads.length)
   }
 
-  /** Adds the wanted events of a chunk, whose layout is that of `encodeEvents`; false if a field has more than its head. */
+  /** Adds a chunk's events of the wanted fields; false if a field has more than its head. Layout: `encodeEvents`. */
   addChunk(chunk: Buffer): boolean {
     const numbers = leadingNumbers(chunk)
     const fields = numbers[0]!

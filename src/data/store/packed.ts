@@ -82,21 +82,16 @@ function packBars(ticker: string, series: Series, stored: PackedTail | undefined
 }
 
 /**
- * The number of a part's stored chunks that stay: they end before the first changed bar, and end there with the new bars,
+ * The number of a part's stored chunks that stay. They end by the first changed bar, where chunks of the new bars end,
  * too. @param bars the number of bars of the new series @param since the first changed bar
  * @param hashes the hashes of the part's stored chunks; empty if the part is new
  */
 function countUnchangedChunks(bars: number, since: number, storedBars: number, hashes = ''): number {
-  const storedChunkEnds = storedEnds(storedBars, hashes.length / CHECKSUM_LENGTH)
-  const newChunkEnds = chunkEnds(bars)
-  let unchanged = 0
-  while (
-    hashes.length > unchanged * CHECKSUM_LENGTH &&
-    newChunkEnds[unchanged]! <= since &&
-    newChunkEnds[unchanged] === storedChunkEnds[unchanged]
-  )
-    unchanged++
-  return unchanged
+  const storedCount = hashes.length / CHECKSUM_LENGTH
+  const endsBefore = storedEnds(storedBars, storedCount).slice(0, storedCount)
+  const endsNow = chunkEnds(bars)
+  const firstChanged = endsBefore.findIndex((end, chunk) => end > since || end !== endsNow[chunk])
+  return firstChanged < 0 ? endsBefore.length : firstChanged
 }
 
 function marksJson(entry: TickerEntry, series: Series): string {
@@ -130,12 +125,8 @@ function packSeries(
       : { chunks: storedEnd.outcomes.slice(firstOutcomes - fullChunksBefore(since)), since }
   const outcomeChunks = encodeOutcomes(series, outcomes, timeframe, firstOutcomes, stored)
   const events = encodeEvents(fields, days.length, firstEvents)
-  // On most bars no band changes, so the first new chunks often equal the stored ones.
   let unchanged = 0
-  for (; storedEnd !== null && unchanged < events.length; unchanged++) {
-    const storedChunk = storedEnd.events[firstEvents + unchanged - storedEnd.first]
-    if (storedChunk === undefined || !events[unchanged]!.equals(storedChunk)) break
-  }
+  if (storedEnd !== null) unchanged = countEqualChunks(events, storedEnd.events, firstEvents - storedEnd.first)
   return {
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...eventSummary(fields, days.length), marks },
@@ -145,6 +136,18 @@ function packSeries(
       packPart(name, 'events', firstEvents + unchanged, events.slice(unchanged), hashes),
     ],
   }
+}
+
+/**
+ * How many of the first chunks equal the stored ones: often some, because on most bars no band changes.
+ * @param offset the index in `stored` of the chunk that has the number of the first of `chunks`
+ */
+function countEqualChunks(chunks: readonly Buffer[], stored: readonly Uint8Array[], offset: number): number {
+  const firstDifferent = chunks.findIndex((chunk, i) => {
+    const storedChunk = stored[offset + i]
+    return storedChunk === undefined || !chunk.equals(storedChunk)
+  })
+  return firstDifferent < 0 ? chunks.length : firstDifferent
 }
 
 /**
