@@ -88,7 +88,10 @@ function cachedPageChecks(pages: PageStore): (readVersion: ReadVersion, ticker: 
 
 const MAX_CACHED_TICKERS = 100_000
 
-/** Returns `read` with a cache for its last result, also while that is read, until a write or another query. */
+/**
+ * Returns `read` with a cache for its last result, until a write or another query. A second caller of the same query
+ * gets the result that is still being read.
+ */
 function cachedLastResult<Query, Result>(
   store: Store,
   read: (query?: Query) => Promise<Result>,
@@ -194,9 +197,17 @@ export function seriesKeyText({ ticker, timeframe }: SeriesName): string {
 /** The approximate bytes of the columns that all fields of a series share. */
 export function sharedBytes({ calendar, outcomes }: Pick<Recorded, 'calendar' | 'outcomes'>): number {
   const columns = [calendar.days, calendar.known, outcomes.close, ...outcomes.ranks]
-  return columns.reduce((sum, { byteLength }) => sum + byteLength, 1_000)
+  return columns.reduce((sum, { byteLength }) => sum + byteLength, SERIES_OVERHEAD_BYTES)
 }
 
+/** The approximate bytes of one field's events in memory. */
 export function recordBytes(record: FieldRecord | null): number {
-  return record === null ? 100 : record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + 500
+  if (record === null) return NO_RECORD_BYTES
+  // Flips and stability take as many bytes as bands.
+  return record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + RECORD_OVERHEAD_BYTES
 }
+
+/** The bytes of the objects around the columns, roughly. */
+const SERIES_OVERHEAD_BYTES = 1_000
+const RECORD_OVERHEAD_BYTES = 500
+const NO_RECORD_BYTES = 100

@@ -131,11 +131,15 @@ const MAX_BATCH = 32
 
 /** Splits tickers into batches of 1, 2, 4 … up to MAX_BATCH, because a caller may need only the first tickers. */
 export function* growingBatches(tickers: readonly string[]): Generator<readonly string[]> {
-  for (let from = 0, size = 1; from < tickers.length; from += size, size = Math.min(2 * size, MAX_BATCH))
+  let size = 1
+  for (let from = 0; from < tickers.length; ) {
     yield tickers.slice(from, from + size)
+    from += size
+    size = Math.min(2 * size, MAX_BATCH)
+  }
 }
 
-/** The date of the newest bar up to a day; null if there is none. The bars of tickers with later ones are read. */
+/** The date of the newest bar of all tickers up to a day; null if there is none. Reads the bars of later tickers. */
 export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
   let newest = Number.NEGATIVE_INFINITY
   for (const { ticker, last } of await store.tickers()) {
@@ -166,7 +170,10 @@ export function neededParts({ fields, outcomes }: Pick<SeriesQuery, 'fields' | '
   return DERIVED_PARTS.filter(part => isNeeded[part])
 }
 
-/** The requested columns of a series, with the given `unsettled`; null: unknown ticker. Throws Damaged. */
+/**
+ * Checks the rows of a series and decodes its requested columns; null: unknown ticker. Throws Damaged.
+ * @param unsettled the tickers and sectors that an import still has to derive, for the result
+ */
 export function decodeSeries(
   store: StoreLocation,
   raw: RawSeries,
@@ -300,7 +307,7 @@ function seriesDamages(store: StoreLocation, name: SeriesName, raw: RawTicker): 
   return collectDamage(() => decodeRecords(store, name, row, () => raw.chunks(name.timeframe, 'events')))
 }
 
-/** The damages of the chunks of some parts. @param list the row with their hashes; a part without hashes has no chunks */
+/** The damages of the chunks of some parts. @param list the row with their hashes; a part without any has no chunks */
 function damagesOfChunks(
   store: StoreLocation,
   name: SeriesName,

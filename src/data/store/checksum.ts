@@ -26,8 +26,9 @@ export function isChecksum(stored: string): boolean {
 }
 
 /**
- * The checksum of some parts; its first digit is replaced by the prefix. Each part is preceded by its length, so that
- * different parts make different bytes. Each block of bytes is hashed with the hash of the block before it as its seed.
+ * The checksum of some parts: hexadecimal digits, the first of them replaced by the prefix. Each part is preceded by
+ * its length, so that other parts make other bytes. The bytes are hashed in blocks. The hash of a block is the seed of
+ * the next one.
  */
 export function checksum(parts: Iterable<Buffer | string>): string {
   const { block, xxh64 } = hasher()
@@ -42,6 +43,7 @@ export function checksum(parts: Iterable<Buffer | string>): string {
       filled += typeof part === 'string' ? block.write(part, filled) : part.copy(block, filled)
       continue
     }
+    // A part that does not fit into the block is copied in pieces, and each full block is hashed.
     const bytes = Buffer.concat([Buffer.from(prefix), typeof part === 'string' ? Buffer.from(part) : part])
     for (let at = 0; at < bytes.length; ) {
       const copied = bytes.copy(block, filled, at)
@@ -105,6 +107,7 @@ const PRIME_5 = 0x27d4eb2f165667c5n
 function plainXxh64(bytes: Buffer, seed: bigint): bigint {
   let at = 0
   let hash = seed + PRIME_5
+  // Each round takes 32 bytes, 8 for each of four lanes.
   if (bytes.length >= 32) {
     const lanes = [seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1].map(lowest64Bits)
     for (; at + 32 <= bytes.length; at += 32)
@@ -114,6 +117,7 @@ function plainXxh64(bytes: Buffer, seed: bigint): bigint {
     for (const lane of lanes) hash = (hash ^ mixIntoLane(0n, lane)) * PRIME_1 + PRIME_4
   }
   hash = lowest64Bits(hash + BigInt(bytes.length))
+  // The remaining bytes: 8 at a time, then 4, then single ones.
   for (; at + 8 <= bytes.length; at += 8)
     hash = rotateLeft(hash ^ mixIntoLane(0n, bytes.readBigUInt64LE(at)), 27n) * PRIME_1 + PRIME_4
   if (at + 4 <= bytes.length) {
@@ -121,6 +125,7 @@ function plainXxh64(bytes: Buffer, seed: bigint): bigint {
     at += 4
   }
   for (; at < bytes.length; at++) hash = rotateLeft(hash ^ (BigInt(bytes[at]!) * PRIME_5), 11n) * PRIME_1
+  // Every bit of the input changes about half of the bits of the result.
   hash = lowest64Bits(hash)
   hash = lowest64Bits((hash ^ (hash >> 33n)) * PRIME_2)
   hash = lowest64Bits((hash ^ (hash >> 29n)) * PRIME_3)

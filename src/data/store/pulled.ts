@@ -88,8 +88,9 @@ export function listedName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | '
 }
 
 /**
- * The row of a series with its hash. Its dates and totals are those of the newest page. `kept` has the pages that answer,
- * `coming` those of an unfinished pull. Its state is `partial` without the first, `mixed` if they may miss events.
+ * The row of a series with its hash. Its dates and totals are those of the newest page.
+ * @param kept the pages that answer questions: the state is `partial` without any, `mixed` if events may be missing
+ * @param coming the pages of an unfinished pull
  */
 export function pulledRowOf({ kept, coming, ...series }: StoredPages): PulledRow {
   const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
