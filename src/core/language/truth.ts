@@ -97,7 +97,7 @@ class Evaluation {
     return truth
   }
 
-  /** A subject as seen from the bars of the query; each is made once. */
+  /** A subject as seen from the bars of the query; each is made once. Only a named ticker is read with the lag. */
   viewOf(subject: Subject): SubjectView {
     const name = printSubject(subject)
     let view = this.#views.get(name)
