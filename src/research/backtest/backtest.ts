@@ -177,10 +177,10 @@ function benchmarksOf(
 ): Benchmark[] {
   const { days, curve } = compared
   const prices = members.map(member => member.prices)
-  const held = buyAndHold(prices, days, curve.barsAYear)
+  const holding = buyAndHold(prices, days, curve.barsAYear)
   const benchmarks = [
-    benchmarkOf('buy and hold', held, compared),
-    benchmarkOf(SAME_EXPOSURE, holdAtExposure(held, exposure, strategy.portfolio.cash_rate), compared),
+    benchmarkOf('buy and hold', holding, compared),
+    benchmarkOf(SAME_EXPOSURE, holdAtExposure(holding, exposure, strategy.portfolio.cash_rate), compared),
   ]
   if (benchmark !== null) benchmarks.push(benchmarkOf(benchmark.ticker, holdTicker(benchmark, days), compared))
   return benchmarks

@@ -16,7 +16,7 @@ import {
 } from './statistics.js'
 
 /** A holding: bought at a close and sold only at the end of its trading; start 1. */
-interface HeldPortfolio extends Omit<Curve, 'start' | 'riskFree'> {
+interface Holding extends Omit<Curve, 'start' | 'riskFree'> {
   /** The days of its bars. */
   days: Int32Array
 }
@@ -33,7 +33,7 @@ type Tickers = readonly Pick<MarketBars, 'series' | 'delisting'>[]
  * Buy and hold over a calendar, without costs, start 1. Each ticker gets equal money at the close of its first bar in
  * the calendar; before that, and after a delisting, it is cash. `exposed` counts the days with any ticker held.
  */
-export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): HeldPortfolio {
+export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: number): Holding {
   const equity = new Float64Array(calendar.length)
   const invested = new Float64Array(calendar.length)
   const isExposed = new Uint8Array(calendar.length)
@@ -74,7 +74,7 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
  * @param exposure the part, a fraction; negative for a short position
  * @param cashRate interest on cash a year, a fraction
  */
-export function holdAtExposure(full: HeldPortfolio, exposure: number, cashRate: number): HeldPortfolio {
+export function holdAtExposure(full: Holding, exposure: number, cashRate: number): Holding {
   const equity = full.equity.slice()
   let traded = equity.length === 0 ? 0 : Math.abs(exposure)
   for (let i = 1; i < equity.length; i++) {
@@ -96,7 +96,7 @@ export function holdAtExposure(full: HeldPortfolio, exposure: number, cashRate: 
 }
 
 /** One ticker held over its own bars within a calendar, to the end of its trading; without costs, start 1. */
-export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfolio {
+export function holdTicker(ticker: MarketBars, calendar: Int32Array): Holding {
   const { series, delisting, barsAYear } = ticker
   const end = calendar.at(-1) ?? -1
   const barDays = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
@@ -107,17 +107,17 @@ export function holdTicker(ticker: MarketBars, calendar: Int32Array): HeldPortfo
 }
 
 /** Compares a strategy with a holding: the statistics of the holding, and of the two on their common bars. */
-export function benchmarkOf(name: string, held: HeldPortfolio, compared: ComparedCurve): Benchmark {
+export function benchmarkOf(name: string, holding: Holding, compared: ComparedCurve): Benchmark {
   const { riskFree } = compared.curve
-  const { strategyReturns, heldReturns, bars, barsAYear } = returnsOnSharedBars(held, compared)
+  const { strategyReturns, holdingReturns, bars, barsAYear } = returnsOnSharedBars(holding, compared)
   const freeReturn = freeRate(barsAYear, riskFree)
   // Above the risk-free rate.
   const excess = strategyReturns.map(value => value - freeReturn)
-  const market = heldReturns.map(value => value - freeReturn)
-  const areFinite = strategyReturns.every(Number.isFinite) && heldReturns.every(Number.isFinite)
+  const market = holdingReturns.map(value => value - freeReturn)
+  const areFinite = strategyReturns.every(Number.isFinite) && holdingReturns.every(Number.isFinite)
   const fit = areFinite ? regression(excess, market) : null
   const tOfAlpha = fit === null ? null : alphaT(excess, market)
-  const differences = strategyReturns.map((value, i) => value - heldReturns[i]!)
+  const differences = strategyReturns.map((value, i) => value - holdingReturns[i]!)
   const trackingError = deviation(differences)
   const information = areFinite && trackingError ? (mean(differences)! / trackingError) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
@@ -130,16 +130,16 @@ export function benchmarkOf(name: string, held: HeldPortfolio, compared: Compare
   if (information === null) reasons.information_ratio = dataFault ?? 'the two do not differ'
   return {
     name,
-    first: dateOf(held.days[0]),
-    last: dateOf(held.days.at(-1)),
-    statistics: equityStatistics({ ...held, start: 1, riskFree }),
+    first: dateOf(holding.days[0]),
+    last: dateOf(holding.days.at(-1)),
+    statistics: equityStatistics({ ...holding, start: 1, riskFree }),
     alpha: fit === null ? null : fit.alpha * barsAYear,
     alpha_t: tOfAlpha,
     beta: fit?.beta ?? null,
     correlation: fit?.r ?? null,
     information_ratio: information,
-    years: yearsOf({ ...held, start: 1 }),
-    equity: equityOnDays(held, compared.days),
+    years: yearsOf({ ...holding, start: 1 }),
+    equity: equityOnDays(holding, compared.days),
     rolling_beta: rollingBeta(excess, market, Math.round(barsAYear), { shared: bars, bars: compared.days.length }),
     reasons,
   }
@@ -178,13 +178,13 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
 }
 
 /** The returns of both between shared bars, the strategy's indices of these bars, and their number a year. */
-function returnsOnSharedBars(held: HeldPortfolio, { timeframe, days, curve }: ComparedCurve) {
-  const [bars, heldBars] = sharedBarIndices([days, held.days], timeframe) as [number[], number[]]
+function returnsOnSharedBars(holding: Holding, { timeframe, days, curve }: ComparedCurve) {
+  const [bars, holdingBars] = sharedBarIndices([days, holding.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)
   return {
     strategyReturns: returnsOf(equityAt(curve, bars)),
-    heldReturns: returnsOf(equityAt({ equity: held.equity, start: held.equity[0]! }, heldBars)),
-    barsAYear: sharedBarsAYear(shared, [{ days, barsAYear: curve.barsAYear }, held]),
+    holdingReturns: returnsOf(equityAt({ equity: holding.equity, start: holding.equity[0]! }, holdingBars)),
+    barsAYear: sharedBarsAYear(shared, [{ days, barsAYear: curve.barsAYear }, holding]),
     bars,
   }
 }
@@ -199,7 +199,7 @@ export function sharedBarIndices(calendars: readonly Int32Array[], timeframe: Ti
 }
 
 /** The equity at the last bar up to each day; null before the first bar and after the last. */
-function equityOnDays(held: HeldPortfolio, days: Int32Array): (number | null)[] {
-  const last = held.days.at(-1) ?? Number.NEGATIVE_INFINITY
-  return Array.from(days, day => (day > last ? null : (held.equity[countUpTo(held.days, day) - 1] ?? null)))
+function equityOnDays(holding: Holding, days: Int32Array): (number | null)[] {
+  const last = holding.days.at(-1) ?? Number.NEGATIVE_INFINITY
+  return Array.from(days, day => (day > last ? null : (holding.equity[countUpTo(holding.days, day) - 1] ?? null)))
 }

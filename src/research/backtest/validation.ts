@@ -198,11 +198,11 @@ function joinTests(
   const curves = tests.map(({ simulation }) => curveOf(simulation, barsAYear))
   const closed = tests.flatMap(test => test.closed)
   const prices = members.map(member => member.prices)
-  const heldCurves = tests.map(({ simulation: { days } }) => {
+  const holdingCurves = tests.map(({ simulation: { days } }) => {
     return { ...buyAndHold(prices, days, barsAYear), start: 1, riskFree }
   })
   const statistics = joinedStatistics(curves, { barsAYear, riskFree })
-  const holding = joinedStatistics(heldCurves, { barsAYear, riskFree })
+  const holding = joinedStatistics(holdingCurves, { barsAYear, riskFree })
   const { random_entry, ...entryEvidence } = testsAgainstChance(tests, reps)
   // One for each random order of equal signals; empty where their order is never open.
   const returns = testReturnsByDraw(tests)
@@ -210,7 +210,7 @@ function joinTests(
     statistics,
     trade_statistics: tradeStatistics(costs, closed),
     holding,
-    equity: testCurve(tests, curves, heldCurves),
+    equity: testCurve(tests, curves, holdingCurves),
     random_entry,
     draws: returns.length === 0 ? null : { n: returns.length, return: percentilesOf(Float64Array.from(returns)) },
   }
@@ -226,10 +226,10 @@ function joinTests(
 }
 
 /** The days of all tests in one curve; each test continues from the end of the one before. */
-function testCurve(tests: readonly PartRun[], curves: readonly Curve[], held: readonly Curve[]): Tests['equity'] {
+function testCurve(tests: readonly PartRun[], curves: readonly Curve[], holdings: readonly Curve[]): Tests['equity'] {
   const dates = tests.flatMap(({ simulation }) => Array.from(simulation.days, formatDay))
   const equity = joinCurves(curves)
-  const holding = joinCurves(held)
+  const holding = joinCurves(holdings)
   const { series } = drawdowns(equity)
   return dates.map((date, i) => ({ date, equity: equity[i]!, holding: holding[i]!, drawdown: series[i]! }))
 }
