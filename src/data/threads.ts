@@ -374,25 +374,28 @@ export function shareColumns<Data>(data: Data): Data {
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
-/** Bytes of all columns in a value that are not in shared memory, each counted once. @param seen objects so far */
-function unsharedColumnBytes(value: unknown, seen: Set<object>): number {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return 0
-  seen.add(value)
+/** Bytes of all columns in a value that are not in shared memory, each counted once. @param visited objects so far */
+function unsharedColumnBytes(value: unknown, visited: Set<object>): number {
+  if (typeof value !== 'object' || value === null || visited.has(value)) return 0
+  visited.add(value)
   if (isColumn(value)) return isShared(value) ? 0 : aligned(value.byteLength)
   const parts = value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)
-  return parts.reduce((sum: number, part: unknown) => sum + unsharedColumnBytes(part, seen), 0)
+  return parts.reduce((sum: number, part: unknown) => sum + unsharedColumnBytes(part, visited), 0)
 }
 
-/** A copy of a value, with columns outside of shared memory copied by `copyColumn`. An object used twice is copied once. */
-function deepCopy(value: unknown, copyColumn: (column: Column) => Column, seen: Map<object, unknown>): unknown {
+/**
+ * A copy of a value, with columns outside of shared memory copied by `copyColumn`. An object used twice is copied once.
+ * @param copies the copy of each object so far
+ */
+function deepCopy(value: unknown, copyColumn: (column: Column) => Column, copies: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
-  const earlierCopy = seen.get(value)
+  const earlierCopy = copies.get(value)
   if (earlierCopy !== undefined) return earlierCopy
   const remember = <Copy>(copy: Copy): Copy => {
-    seen.set(value, copy)
+    copies.set(value, copy)
     return copy
   }
-  const copyPart = (part: unknown): unknown => deepCopy(part, copyColumn, seen)
+  const copyPart = (part: unknown): unknown => deepCopy(part, copyColumn, copies)
   if (isColumn(value)) return isShared(value) ? value : remember(copyColumn(value))
   if (value instanceof Map) {
     const copy = remember(new Map())

@@ -83,7 +83,7 @@ async function* inPairs<Item>(items: AsyncIterable<Item>, others?: AsyncIterable
 export class DerivedCache {
   readonly #maxBytes: number
   /** By name, in the order of last use. */
-  readonly #cache = new Map<string, { found: Recorded; bytes: number }>()
+  readonly #cache = new Map<string, { recorded: Recorded; bytes: number }>()
   #validFor: { version: string; fields: FieldSet } | null = null
   #bytes = 0
 
@@ -104,7 +104,7 @@ export class DerivedCache {
     if (cached !== undefined) {
       this.#cache.delete(key)
       this.#cache.set(key, cached)
-      return { ...cached.found }
+      return { ...cached.recorded }
     }
     const validBefore = this.#validFor
     const made = await make()
@@ -120,10 +120,10 @@ export class DerivedCache {
   }
 
   /** Caches a record, and drops those used longest ago while the cache is too large. */
-  #addToCache(key: string, found: Recorded): void {
-    const bytes = sharedBytes(found) + recordBytes(found.field)
+  #addToCache(key: string, recorded: Recorded): void {
+    const bytes = sharedBytes(recorded) + recordBytes(recorded.field)
     if (bytes > this.#maxBytes || this.#cache.has(key)) return
-    this.#cache.set(key, { found: { ...found }, bytes })
+    this.#cache.set(key, { recorded: { ...recorded }, bytes })
     this.#bytes += bytes
     for (const [oldest, { bytes }] of this.#cache) {
       if (this.#bytes <= this.#maxBytes) break

@@ -162,8 +162,8 @@ function remedyFor(thrown: unknown, path: string): Words {
 }
 
 /** The checks of a database that could be opened. */
-function contentChecks(found: Inspection, path: string): Check[] {
-  const { faults, journal, schema, newestSchema, definitions } = found
+function contentChecks(inspection: Inspection, path: string): Check[] {
+  const { faults, journal, schema, newestSchema, definitions } = inspection
   return [
     faults.length === 0
       ? okCheck('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
@@ -173,8 +173,8 @@ function contentChecks(found: Inspection, path: string): Check[] {
       : warningCheck('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitionsCheck(definitions),
     journalCheck(journal, path),
-    importsCheck(new Pending(found.unsettled)),
-    writerCheck(found),
+    importsCheck(new Pending(inspection.unsettled)),
+    writerCheck(inspection),
   ]
 }
 
