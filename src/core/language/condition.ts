@@ -431,7 +431,7 @@ const COMMON_NAMES: Readonly<Record<string, string>> = {
   insider_activity_zone: 'insiders',
 }
 
-/** The fields that a word may mean: of that name, else with it as a part, else commonly called so, else spelled alike. */
+/** The fields that a word may mean: of that name, else with it as a part, else by common name, else spelled alike. */
 export function likelyFields(word: string, { names }: Vocabulary): readonly string[] {
   const normalized = word.toLowerCase().replaceAll('-', '_')
   const exact = names.filter(name => name === normalized)
