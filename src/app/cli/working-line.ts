@@ -366,27 +366,43 @@ function mendedValue(line: Line, option: TypedOption): string | null {
   return kind === 'CONDITION' && value !== '' ? mendCondition(value!, fields) : exampleFor(line, spec)
 }
 
-/** The value of --band with bands of the typed field. If only another field has one, that replaces it in `line`. */
+/**
+ * Returns the value of --band with each band corrected to one of the typed fields, or of any field if none is typed. If
+ * the typed fields have none of these bands, `line` gets a field that has one, or the value is an example.
+ */
 function mendBands(line: Line, value: string): string {
   const { fields } = line.vocabulary
   const words = line.parts.filter(part => typeof part === 'string')
-  const fieldOption = optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))
-  const isField = (part: string | TypedOption): boolean => typeof part === 'string' && fields.named(part) !== undefined
-  const typedFields = [...words, ...(fieldOption?.value ?? '').split(',')].filter(isField)
+  const optionFields = (fieldOptionOf(line)?.value ?? '').split(',')
+  const typedFields = [...words, ...optionFields].filter(name => fields.named(name) !== undefined)
   const fieldNames = typedFields.length > 0 ? typedFields : fields.names
   const allowed = [...new Set(fieldNames.flatMap(field => fields.named(field)!.bands))]
   const typedBands = value.split(',')
   const bands = typedBands.flatMap(band => (allowed.includes(band) ? [band] : suggest(band, allowed).slice(0, 1)))
   if (bands.length > 0) return [...new Set(bands)].join(',')
+  return useFieldWithBand(line, typedBands) ?? exampleBand(allowed)
+}
+
+function fieldOptionOf(line: Line): TypedOption | undefined {
+  return optionsOf(line).find(({ spec }) => /^FIELDS?$/.test(placeholder(spec)))
+}
+
+/**
+ * Replaces the typed field by one that has one of the bands, and returns the band. Returns null if no field has any, or
+ * the command takes no field.
+ */
+function useFieldWithBand(line: Line, typedBands: readonly string[]): string | null {
+  const { fields } = line.vocabulary
   const everyBand = fields.all.flatMap(field => field.bands)
-  const [otherBand] = typedBands.flatMap(band => (everyBand.includes(band) ? [band] : suggest(band, everyBand)))
+  const [band] = typedBands.flatMap(typed => (everyBand.includes(typed) ? [typed] : suggest(typed, everyBand)))
+  const fieldOption = fieldOptionOf(line)
   const takesField = fieldOption !== undefined || argumentKindsOf(line).includes('FIELD')
-  if (otherBand === undefined || !takesField) return exampleBand(allowed)
-  const field = likelyField([otherBand], fields)
-  const at = line.parts.findIndex(isField)
-  if (at >= 0) line.parts[at] = field
+  if (band === undefined || !takesField) return null
+  const field = likelyField([band], fields)
+  const fieldArgument = line.parts.findIndex(part => typeof part === 'string' && fields.named(part) !== undefined)
+  if (fieldArgument >= 0) line.parts[fieldArgument] = field
   else if (fieldOption !== undefined) fieldOption.value = field
-  return otherBand
+  return band
 }
 
 /** The error that refuses an option's value; null if the value is allowed. */
