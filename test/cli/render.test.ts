@@ -16,7 +16,7 @@ const TABLE = {
   ],
 } as const
 
-const screen = (width: number): Screen => ({ width, words: false, unicode: true, paint: UNPAINTED })
+const screen = (width: number): Screen => ({ width, isPiped: false, unicode: true, paint: UNPAINTED })
 
 describe('a table', () => {
   test('is the same from both drawers', async () => {
@@ -63,7 +63,7 @@ describe('a table', () => {
   })
 
   test('goes bare into a pipe when it is all there is', async () => {
-    const bare = { ...screen(Number.POSITIVE_INFINITY), words: true }
+    const bare = { ...screen(Number.POSITIVE_INFINITY), isPiped: true }
     expect(await blocksText([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
     expect(await blocksText([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
   })

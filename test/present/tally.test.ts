@@ -19,7 +19,7 @@ function timesMore(tally: Tally, factor: number): Tally {
 }
 
 async function drawn(tally: Tally, width: number, wide = false): Promise<string> {
-  const screen = { width, words: false, unicode: true, paint: UNPAINTED }
+  const screen = { width, isPiped: false, unicode: true, paint: UNPAINTED }
   return blocksText(blocksOf(describeTally(tally), screen, { wide }), screen)
 }
 

@@ -249,7 +249,7 @@ export class Context {
     const isDrawn = this.out.terminal || this.format === 'table'
     return {
       width: isDrawn ? widthOf(this.out, this.world.env) : Number.POSITIVE_INFINITY,
-      words: !isDrawn,
+      isPiped: !isDrawn,
       unicode: isUnicode(this.world.env),
       paint: await paintFor(isColoured(this.config.color, this.world.env, this.out.terminal)),
     }

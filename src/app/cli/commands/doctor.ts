@@ -80,7 +80,7 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis, wide: boolean): An
   return {
     ...describeList({ schema, outcome, checks: withRemedies }, rows, tableColumns),
     blocks: screen => {
-      if (screen.words) return null
+      if (screen.isPiped) return null
       const drawnRows = wide ? rows : rows.filter(isFinding)
       const drawing = drawnRows.flatMap(row => drawCheck(row, screen))
       if (!wide) drawing.push(...passedLines(rows, screen))

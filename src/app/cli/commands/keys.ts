@@ -156,7 +156,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   await context.show({
     ...describeList(document, [row], [column('key'), column('identity')], { columns }),
     // A terminal shows the key on a line of its own: a narrow table would cut it.
-    blocks: ({ words }) => (words ? null : [{ title: [account, tier, name, until], drawing: [key] }]),
+    blocks: ({ isPiped }) => (isPiped ? null : [{ title: [account, tier, name, until], drawing: [key] }]),
   })
 }
 

@@ -40,12 +40,12 @@ export interface Style {
   explain?: boolean
 }
 
-type DrawStyle = Style & Pick<Screen, 'words' | 'unicode'>
+type DrawStyle = Style & Pick<Screen, 'isPiped' | 'unicode'>
 
 export function blocksOf(result: Described, screen: Screen, style: Style = {}): Block[] {
   const { paragraphs, warnings = [], notes = [], method = [] } = result
-  const { words, unicode } = screen
-  const blocks = paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words, unicode }))
+  const { isPiped, unicode } = screen
+  const blocks = paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, isPiped, unicode }))
   const lastBlock = { notes: [...warnings, ...noteNames(notes, style)], faint: method }
   return lastBlock.notes.length === 0 && method.length === 0 ? blocks : [...blocks, lastBlock]
 }
@@ -73,10 +73,10 @@ function shortNoteName(note: string): string {
 }
 
 /** Whether a part is shown on this screen. @param medium the medium or detail of the part; undefined for all */
-function isShown(medium: Medium | undefined, { wide = false, explain = false, words }: DrawStyle): boolean {
+function isShown(medium: Medium | undefined, { wide = false, explain = false, isPiped }: DrawStyle): boolean {
   if (medium === undefined || medium === 'terminal') return true
-  if (medium === 'screen') return !words
-  if (medium === 'pipe') return words
+  if (medium === 'screen') return !isPiped
+  if (medium === 'pipe') return isPiped
   if (medium === 'page') return false
   if (medium === 'explain') return explain
   return medium === 'wide' ? wide : !wide
@@ -138,7 +138,7 @@ function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: Descr
   // In a grouped table, the first column is blank where it repeats the row before.
   const isRepeated = (column: number, row: number): boolean =>
     grouped === true &&
-    !style.words &&
+    !style.isPiped &&
     column === groupColumn &&
     shownRows[row - 1]?.[column]?.content === shownRows[row]![column]!.content
   const drawn: Table = {
@@ -155,11 +155,11 @@ function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: Descr
 }
 
 /** A column with its title in capitals; on a screen its sign replaces the title, if it has one. */
-function screenColumn(heading: Heading, { words }: DrawStyle): Column {
+function screenColumn(heading: Heading, { isPiped }: DrawStyle): Column {
   const { title, screenTitle: sign, verbatimTitle: verbatim, kind } = heading
   const fullTitle = verbatim ? title : title.toUpperCase()
   const column: Column = { ...heading, title: fullTitle }
-  if (!words && sign !== undefined) {
+  if (!isPiped && sign !== undefined) {
     column.title = sign
     column.fullName = `${sign} (${title})`
   }
@@ -170,7 +170,7 @@ function screenColumn(heading: Heading, { words }: DrawStyle): Column {
 function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, style: DrawStyle, grey = false): Cell {
   const isPair = typeof content === 'object' && content !== null
   const value = isPair ? pairText(kind, content, style) : valueText(kind, content, style)
-  const shade = heat === undefined || style.words ? '' : ` ${SHADES[style.unicode ? 'unicode' : 'ascii'][heat]}`
+  const shade = heat === undefined || style.isPiped ? '' : ` ${SHADES[style.unicode ? 'unicode' : 'ascii'][heat]}`
   const text = value + mark + shade
   if (grey) return { text, tone: 'faint' }
   return tone === undefined ? text : { text, tone }
@@ -180,10 +180,10 @@ function screenCell({ kind, content, tone, mark = '', heat }: DescribedCell, sty
 const SHADES = { unicode: ['·', '░', '▒', '▓', '█'], ascii: ['.', ':', '-', '+', '#'] }
 
 /** The text of a value. On a screen, a sign replaces the name of a performance band. */
-function valueText(kind: Kind, value: Value, { words, wide = false }: DrawStyle): string {
+function valueText(kind: Kind, value: Value, { isPiped, wide = false }: DrawStyle): string {
   if (value === null) return UNKNOWN
   if (typeof value === 'number') return NUMBER_FORMATS[kind](value)
-  return kind === 'performance' && !words && !wide ? (OUTCOME_SIGNS.get(value) ?? value) : value
+  return kind === 'performance' && !isPiped && !wide ? (OUTCOME_SIGNS.get(value) ?? value) : value
 }
 
 const OUTCOME_SIGNS: ReadonlyMap<string, string> = new Map([
@@ -218,7 +218,7 @@ const NUMBER_FORMATS: Readonly<Record<Kind, (value: number) => string>> = {
 function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: DrawStyle): string {
   const firstText = valueText(kind, first, style)
   const secondText = valueText(kind, second, style)
-  if (kind === 'lettered') return style.words ? secondText : `${firstText} ${secondText}`
+  if (kind === 'lettered') return style.isPiped ? secondText : `${firstText} ${secondText}`
   if (kind === 'performance') return `${firstText} ${secondText}`
   if (kind === 'countAndLift')
     return second === null ? firstText : `${firstText} (${valueText('oneDecimal', second, style)})`

@@ -133,8 +133,8 @@ function widthOf(column: Column, at: number, { rows }: Table): number {
 export interface Screen {
   /** Columns; infinite without a limit. */
   width: number
-  /** Whole words instead of signs, and every column. */
-  words: boolean
+  /** Whether the output is text for another program: words instead of signs, and every column. */
+  isPiped: boolean
   unicode: boolean
   paint: Paint
 }
