@@ -54,7 +54,8 @@ export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, 
   const { fields, files } = sortWords(plainWords, vocabulary)
   // The command reads a strategy file, but only a field or a missing file is typed: the line shall make a file.
   const needsFile = files.length === 0 && (fields.length > 0 || words.length < rest.length)
-  if (madeBy !== undefined && needsFile) return mendLine([...madeBy, ...words], vocabulary, reading)
+  if (madeBy !== undefined && (needsFile || files.length === 1))
+    return mendLine([...madeBy, ...words.filter(word => !files.includes(word))], vocabulary, reading)
   const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, reading }
   const otherCommand = await readParts(line, words, entry)
   if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...words], vocabulary, reading)
@@ -242,7 +243,7 @@ function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTicker
 /** Arguments of a command for tickers, fields or one of several words. Those that it does not take become options. */
 function otherArguments(
   line: Line,
-  { tickers, fields }: SortedWords,
+  { tickers, fields, files }: SortedWords,
   typedWords: readonly string[],
   tickersOption: OptionSpec | undefined,
 ): string[] {
@@ -256,6 +257,7 @@ function otherArguments(
   const fieldOption = line.specs.find(isFieldOption)
   if (fields.length > 0 && fieldOption !== undefined) addOption(line, fieldOption, fields.join(','))
   if (kinds.includes('FIELD')) words.push(...fields)
+  if (kinds.includes('FILE')) words.push(...files)
   // The argument whose values are words in small letters: `events`, `series`.
   const choices = (line.command.arguments ?? [])
     .map(argumentKinds)

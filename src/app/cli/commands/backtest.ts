@@ -1,5 +1,4 @@
-import { type InvalidParameter, parameter, sentence, wrong } from '../../../core/errors.js'
-import type { FieldSet } from '../../../core/fields/index.js'
+import { type InvalidParameter, parameter, remedy, sentence, wrong } from '../../../core/errors.js'
 import { numberText } from '../../../core/numbers.js'
 import { type BacktestContext, parseBacktest } from '../../../core/params/backtest.js'
 import { SIGNALS } from '../../../core/params/figures.js'
@@ -149,7 +148,7 @@ async function readBacktestParams(
     // A strategy file sets its own costs; those of config.json are for runs without one.
     return { params: { ...configCosts(context.config), ...options, ...target }, parsing: { tier, fields } }
   }
-  if (otherWords.length > 0) throw extraWordsError(otherWords, fields)
+  if (otherWords.length > 0) throw extraWordsError(otherWords, context)
   const strategy = await readSmallFile(firstWord)
   // Those of --tickers, --watch or --all replace the tickers of the file.
   const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
@@ -166,14 +165,16 @@ function configCosts({ saved }: Config): Written {
 }
 
 /** The error for words after a strategy file, which has its own field and tickers. */
-function extraWordsError(extraWords: readonly string[], fields: FieldSet): InvalidParameter {
+function extraWordsError(extraWords: readonly string[], { fields, argv }: Context): InvalidParameter {
   const field = extraWords.find(word => fields.named(word) !== undefined)
   const tickers = extraWords.filter(word => word !== field).join(',')
   const advice: string[] = []
   if (field !== undefined) advice.push(`its field is in the file, so leave out ${field}`)
   if (tickers !== '') advice.push(`give tickers with --tickers ${tickers}`)
   const message = `a strategy file stands alone: ${advice.join('; ')}.`
-  return wrong('tickers', message, { value: extraWords.join(' '), allowed: USAGE })
+  const otherWords = argv.filter(word => word !== 'backtest' && !extraWords.includes(word))
+  const line = remedy('backtest', otherWords, tickers === '' ? {} : { tickers })
+  return wrong('tickers', message, { value: extraWords.join(' '), allowed: USAGE }, { remedy: line })
 }
 
 const USAGE =
