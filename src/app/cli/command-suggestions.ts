@@ -103,12 +103,33 @@ export function unknownHelpTopic(word: string): InvalidParameter {
   return wrong('command', message, { value: word, suggestions }, { remedy: remedy('help', [suggestions[0] ?? 'all']) })
 }
 
+/** Words that people type after a group, and the commands that they mean in one group or another. */
+const IN_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  delete: ['remove', 'revoke'],
+  rm: ['remove', 'revoke'],
+  drop: ['remove', 'revoke'],
+  create: ['add'],
+  add: ['create'],
+  new: ['add', 'create'],
+  make: ['add', 'create'],
+  set: ['add'],
+  ls: ['list'],
+  get: ['show'],
+}
+
+const isCommand = (words: string): boolean => CATALOGUE.some(({ name }) => name === words)
+
 /** The error for a word after a group: a ticker after `watch`, a strategy after `check`; undefined for others. */
 export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
   const described = `${quoted(word)} of ${group}`
   if (group === 'watch' && isTicker(word) && word === word.toUpperCase()) {
     const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
     return noCommandError(described, word, reason, line)
+  }
+  const meant = (IN_GROUPS[word] ?? []).map(name => `${group} ${name}`).find(isCommand)
+  if (meant !== undefined) {
+    const wordsAfter = argv.slice(argv.indexOf(word) + 1)
+    return noCommandError(described, word, sentence`it is ${remedy(meant)}`, remedy(meant, wordsAfter))
   }
   if (group === 'check' && isStrategy(word))
     return noCommandError(described, word, RUNS_A_STRATEGY, remedy('backtest', [word]))
