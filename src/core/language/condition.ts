@@ -441,8 +441,16 @@ export function likelyFields(word: string, { names }: Vocabulary): readonly stri
   if (byPart.length > 0)
     return byPart.toSorted((a, b) => Number(b.startsWith(normalized)) - Number(a.startsWith(normalized)))
   const byCommonName = Object.keys(COMMON_NAMES).filter(name => COMMON_NAMES[name]!.split(' ').includes(normalized))
-  return byCommonName.length > 0 ? byCommonName.filter(name => names.includes(name)) : suggest(normalized, names)
+  if (byCommonName.length > 0) return byCommonName.filter(name => names.includes(name))
+  const similar = suggest(normalized, names)
+  if (similar.length > 0) return similar
+  // `pe_vs_history` begins as `pe_vs_historical` does.
+  const beginning = normalized.slice(0, -2)
+  return beginning.length < MIN_BEGINNING ? [] : names.filter(name => name.startsWith(beginning))
 }
+
+/** Fewer letters are the beginning of too many words. */
+const MIN_BEGINNING = 5
 
 /** The fields with a band of that name, in the order of the specification. */
 export function fieldsWithBand(band: string, fields: Vocabulary): string[] {
