@@ -60,7 +60,9 @@ export const SIGNALS: Kind<SignalChoice, string> = {
     const parts = text === 'all' ? [] : text.split(',')
     const [date, ...dates] = parts.filter(part => parseDay(part) !== null)
     const [ticker, ...tickers] = parts.filter(part => parseDay(part) === null)
-    if (dates.length > 0 || tickers.length > 0)
+    // A ticker may have this shape, and is hardly meant.
+    const isWrongDate = ticker !== undefined && /^\d{4}-\d\d?-\d\d?$/.test(ticker)
+    if (dates.length > 0 || tickers.length > 0 || isWrongDate)
       return refuse(param, text, 'all, a ticker, a day, or both with a comma between them')
     return { ticker: ticker === undefined ? null : tickerValue(param, ticker), date: date ?? null }
   },
