@@ -231,7 +231,7 @@ describe('bands accounts', () => {
 
   test('end with 6 where the file cannot be used', async () => {
     mkdirSync(db.replace('.db', '.accounts.db'))
-    expect(await refused('accounts list', 6)).toContain('cannot read')
+    expect(await refused('accounts list', 6)).toContain('is a folder')
     made += 1
     writeFileSync(folder.file('text.accounts.db'), 'no database at all', { mode: 0o600 })
     expect(await refused(`accounts create a --tier free --db ${folder.file('text.db')}`, 6)).toMatch(

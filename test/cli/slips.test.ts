@@ -91,6 +91,17 @@ const SLIPS = [
   ["screen 'support_status = near'", "screen 'support_status = approaching'"],
   ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],
   ["screen 'sector = Energy'", 'status --wide'],
+  ['events AAPL pe_vs_history', 'events AAPL pe_vs_historical'],
+  ['rename AAPL GSPC', 'status GSPC'],
+  ['accounts create ann --tier gold', 'accounts create ann --tier free'],
+  ['accounts add bob --tier free', 'accounts create bob --tier free'],
+  ['keys new ann', 'keys create ann'],
+  ['watch create mine AAPL', 'watch add mine AAPL'],
+  ['watch delete mine', 'watch remove mine'],
+  [
+    'backtest AAPL rsi_zone --band oversold --hold 20 --explain 2016-13-01',
+    'backtest AAPL rsi_zone --band oversold --hold 20 --explain all',
+  ],
   ["tally --all --when 'rsi_zone = oversold and sector = Energy'", 'status --wide'],
 ] as const
 
@@ -150,6 +161,37 @@ test.each(firstInQuick(NO_STRATEGIES, 2))(
     }
   },
 )
+
+test('a line about strategy files keeps them', async () => {
+  const [a, b] = [folder.file('a.yaml'), folder.file('b.yaml')]
+  for (const [i, file] of [a, b].entries())
+    writeFileSync(file, (await ask(`backtest AAPL rsi_zone --band oversold --hold ${5 + i} --print-config`)).out)
+  const lines = [
+    [`compare ${a} ${b} --after 2018-01-01 --before 2017-01-01`, `compare ${a} ${b} --before 2017-01-01`],
+    [`compare ${a} ${b} --after 2016-02-30`, `compare ${a} ${b} --after 2016-02-29`],
+    [`compare ${a}`, 'backtest --all rsi_zone --print-config --hold 20'],
+    [`backtest ${a} GSPC --hold 3`, `backtest ${a} --hold 3 --tickers GSPC`],
+  ] as const
+  for (const [line, then] of lines) {
+    const { code, err } = await ask(line)
+    expect([code, lastLine(err)]).toEqual([2, `bands ${then}`])
+    expect(await run(wordsOf(lastLine(err)).slice(1), { env })).toMatchObject({ code: 0 })
+  }
+})
+
+test.each([
+  ['export events --all --partition-by ticker', 'export events --all --partition-by ticker --write events'],
+  ['keys revoke bands_4fQz81Lk_secret', 'keys list'],
+])('bands %s ends with bands %s, which is not run here', async (line, then) => {
+  const { code, err } = await ask(line)
+  expect([code, lastLine(err)]).toEqual([2, `bands ${then}`])
+})
+
+test('a folder as a database is called one', async () => {
+  const { code, err } = await run(wordsOf(`now AAPL --db ${folder.path}`))
+  expect([code, lastLine(err)]).toEqual([6, `bands doctor --db ${folder.path}`])
+  expect(err.replace(/\s+/g, ' ')).toContain('is a folder, and a database is a file')
+})
 
 test('a strategy file among tickers ends in the line that trades it', async () => {
   const file = folder.file('strategy.yaml')

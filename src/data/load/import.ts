@@ -1,4 +1,13 @@
-import { BadData, BandsError, InvalidParameter, NotFound, NotWritten, parameter, sentence } from '../../core/errors.js'
+import {
+  BadData,
+  BandsError,
+  InvalidParameter,
+  NotFound,
+  NotWritten,
+  parameter,
+  remedy,
+  sentence,
+} from '../../core/errors.js'
 import type { Day } from '../../core/model/day.js'
 import { DEFINITIONS_VERSION } from '../../core/model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../../core/model/facts.js'
@@ -259,7 +268,7 @@ export class Importer {
     if (!names.includes(ticker)) return false
     if (names.includes(name) && !(await hasSameData(this.store, ticker, name))) {
       const what = `there is something of ${name} already; a ticker can only get a name that is free.`
-      throw new InvalidParameter(what, { param: 'name', value: name })
+      throw new InvalidParameter(what, { param: 'name', value: name }, { remedy: remedy('status', [name]) })
     }
     if ((await this.store.pages.entries(ticker)).length > 0) {
       const what = `${ticker} was pulled from a server, and keeps the name that it has there.`

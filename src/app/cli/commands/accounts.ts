@@ -71,7 +71,9 @@ export async function accountsFor(
 
 const create: Command = {
   arguments: [['<NAME>', 'what it is called: 1 to 64 printable characters, not the name of another in other case']],
-  options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
+  options: [
+    ['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`, 'once', undefined, TIER_NAMES],
+  ],
   examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
   notes: [
     'Accounts are in a file that only its owner can read: bands.accounts.db next to bands.db. --accounts names another file, or a PostgreSQL database (postgres://user@host/database). Credits belong to the account, not to a key.',

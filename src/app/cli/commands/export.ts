@@ -165,7 +165,10 @@ async function exportPartitions(
   args: Args,
   { what, layout, out }: { what: ExportTable; layout: Layout; out: string | undefined },
 ): Promise<void> {
-  if (out === undefined) throw wrong('write', 'the files are in a folder: name it with --write.')
+  if (out === undefined) {
+    const line = remedy('export', [], { write: what }, true)
+    throw wrong('write', 'the files are in a folder: name it with --write.', {}, { remedy: line })
+  }
   if (context.format !== null && context.format !== 'parquet')
     throw wrong('output', 'files of partitions are Parquet; leave --output out.')
   context.endTidily()

@@ -1,4 +1,4 @@
-import { invalid, wrong } from '../../../core/errors.js'
+import { invalid, remedy, wrong } from '../../../core/errors.js'
 import { parseDay } from '../../../core/model/day.js'
 import { count } from '../../../core/numbers.js'
 import type { OptionSpec } from '../../../core/params/row.js'
@@ -176,7 +176,14 @@ function identityValue(args: Args): string {
   const identity = parseIdentity(args.argument(0)!)
   if (identity !== null) return identity
   const allowed = 'the eight letters and digits after bands_ (bands keys list)'
-  throw wrong('identity', `identity is not ${allowed}; the rest of a key belongs on no command line.`, { allowed })
+  throw wrong(
+    'identity',
+    `identity is not ${allowed}; the rest of a key belongs on no command line.`,
+    { allowed },
+    {
+      remedy: remedy('keys list'),
+    },
+  )
 }
 
 /** `90` → that many days from now; `2027-03-31` → the end of that day in UTC; null: never. Throws InvalidParameter. */

@@ -385,7 +385,11 @@ function refuseUnlessSqlite(path: string): void {
   try {
     size = withFile(path, 'r', file => readSync(file, head, 0, 16, 0))
   } catch (cause) {
-    throw new StorageError(`cannot read ${path}: ${errorMessage(cause)}`, { cause })
+    const isFolder = (cause as NodeJS.ErrnoException).code === 'EISDIR'
+    const what = isFolder
+      ? `${path} is a folder, and a database is a file`
+      : `cannot read ${path}: ${errorMessage(cause)}`
+    throw new StorageError(what, { cause })
   }
   if (size > 0 && head.toString('latin1') !== 'SQLite format 3\0')
     throw new StorageError(`${path} is not a SQLite database`)
