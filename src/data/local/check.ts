@@ -54,7 +54,7 @@ export async function checkLookahead(
     const company = await companyOf(cache.store, await cache.entry(ticker), fields)
     const panelOn = (day?: Day): Promise<Panel> => panelOf(company, timeframe, fields, sectors, day)
     const fullPanel = await panelOn()
-    const codes = fields.map(field => field.classify(fullPanel))
+    const fullCodes = fields.map(field => field.classify(fullPanel))
     const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
     const cutDays = days.filter(day => day >= company.entry.first)
     if (cutDays.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
@@ -62,7 +62,7 @@ export async function checkLookahead(
       const views = recorded.map((record, f) =>
         viewOf(record, timeframe, fields[f]!.bands, barsKnownBy(record.calendar, day)),
       )
-      comparison.compare(views, codes, await panelOn(day), day)
+      comparison.compare(views, fullCodes, await panelOn(day), day)
     }
   }
   const { differences, aftermath } = comparison
@@ -111,7 +111,7 @@ function drawDays(days: Day[], count: number, random: Random): Day[] {
 /** Maximum number of differences listed one by one. */
 const MAX_LISTED = 100
 
-/** Compares the store's values for a day with those derived from the data up to that day. */
+/** Compares values of each day with those derived only from the data up to that day. */
 class Comparison {
   readonly fields: FieldLookahead[]
   readonly aftermath = { compared: 0, differences: 0 }
@@ -124,8 +124,9 @@ class Comparison {
   }
 
   /**
-   * Compares all fields of a ticker on one day, and adds to the counts and differences.
-   * @param views the store's values of each field on the day
+   * Derives all fields of a ticker from the data up to one day, and adds to the counts and differences. Compares the
+   * bands with those from all data, and the events and later returns with the stored ones.
+   * @param views the stored record of each field up to the day
    * @param fullCodes bands by bar of each field, from all data
    * @param cut the data up to the day
    */
@@ -133,12 +134,12 @@ class Comparison {
     for (const [fieldIndex, field] of this.#fields.entries()) {
       const view = views[fieldIndex]!
       const counts = this.fields[fieldIndex]!
-      const codes = field.classify(cut)
+      const cutCodes = field.classify(cut)
       counts.series++
       counts.bars += view.bars
       counts.events += view.events
-      this.#addDifferences(counts, bandDifferences(view, fullCodes[fieldIndex]!, codes), view, day, field.name)
-      this.#addDifferences(counts, eventDifferences(view, viewOfCodes(view, codes)), view, day, field.name)
+      this.#addDifferences(counts, bandDifferences(view, fullCodes[fieldIndex]!, cutCodes), view, day, field.name)
+      this.#addDifferences(counts, eventDifferences(view, viewOfCodes(view, cutCodes)), view, day, field.name)
     }
     const [firstView] = views
     if (firstView === undefined) return

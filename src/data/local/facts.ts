@@ -50,8 +50,8 @@ export interface KnownFact extends Readonly<Record<string, string | number | nul
 }
 
 /**
- * Facts known by the cache's as-of day, of all kinds or of one. `counted`: whether fields use its facts, which those of
- * crypto and funds are not. Throws NotFound for a ticker without bars and facts.
+ * Facts known by the cache's as-of day, of all kinds or of one. `counted` says whether fields use them: they do for
+ * stocks with dated facts, but not for crypto and funds. Throws NotFound for a ticker without bars and facts.
  */
 export async function knownFacts(
   cache: Cache,

@@ -30,6 +30,7 @@ export function contextsOf(changes: readonly Change[], vocabulary: readonly stri
 /**
  * Tests whether the next band, and the length of periods, depend on the context. A transition counts in the context of
  * its day, a period in the context of its first day. Those before the context's first band are left out.
+ * @param contexts each band of the context once; null: before its first band
  */
 export function contextTests(
   bands: readonly string[],

@@ -7,8 +7,10 @@ import type { Trial } from '../../core/source.js'
 import { cellTrials } from '../trials.js'
 
 /**
- * The windows of a tally as trials: those of the equivalent study. A group without a value has no equivalent. Without
- * prices the range of the data is unknown, and nothing is logged.
+ * The windows of a tally as trials: those of the equivalent study. No study is the equivalent of a group without a
+ * value, such as the events before the first band of a context. Without prices the range of the data is unknown, and
+ * nothing is logged.
+ * @param by null: `groups` is one group of all events, whose value is null
  */
 export function trialsOf(
   groups: readonly { value: string | null; tickers: readonly string[]; days: readonly Int32Array[] }[],
@@ -17,7 +19,8 @@ export function trialsOf(
 ): Trial[] {
   const { horizon: windows = TIMEFRAMES[query.timeframe].windows } = query
   return groups.flatMap(({ value, tickers, days }) => {
-    if ((by !== null && value === null) || days.length === 0) return []
+    const hasEquivalent = by === null || value !== null
+    if (!hasEquivalent || days.length === 0) return []
     const trialTickers = by === 'ticker' || by === 'sector' ? tickers : query.tickers
     const spec = { tickers: trialTickers, filter: filterOf(query, by, value), ...rangeOf(days) }
     const cells = windows.map(horizon => ({ horizon, p: null, test: null, sharpe: null }))
@@ -25,23 +28,27 @@ export function trialsOf(
   })
 }
 
-/** The events of one group as the filter of a study. */
+/** The events of one group as the filter of a study. @param value of the group in `by`; null: all events, by nothing */
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
-  const groupValues = value === null ? [] : [value]
-  const contextBand = by === 'context' ? value : null
-  const dates = datesOf(by === 'year' ? Number(value) : null, { after: dateOf(after), before: dateOf(before) })
+  // The value of the group if the events are grouped by this; otherwise null.
+  const valueBy = (grouping: TallyGrouping): string | null => (by === grouping ? value : null)
+  const listBy = (grouping: TallyGrouping): string[] | null => {
+    const groupValue = valueBy(grouping)
+    return groupValue === null ? null : [groupValue]
+  }
+  const year = valueBy('year')
   return {
     field,
     timeframe,
-    bands: by === 'band' ? groupValues : bands,
-    prev_bands: by === 'prev_band' ? groupValues : null,
-    stability: by === 'stability' ? (groupValues as EventFilter['stability']) : null,
+    bands: listBy('band') ?? bands,
+    prev_bands: listBy('prev_band'),
+    stability: listBy('stability') as EventFilter['stability'],
     max_flips: null,
-    context: context === undefined ? null : contextOf(context, contextBand),
+    context: context === undefined ? null : contextOf(context, valueBy('context')),
     ...(when === undefined ? {} : { when }),
     ...(lag === undefined ? {} : { lag }),
-    ...dates,
+    ...datesOf(year === null ? null : Number(year), { after: dateOf(after), before: dateOf(before) }),
   }
 }
 

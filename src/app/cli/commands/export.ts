@@ -273,8 +273,9 @@ async function runExport(
   const remote = what === 'bars' && isRemoteTyped(context.config) ? await context.remote() : null
   if (remote !== null) return exportServerBars(context, remote, filter, { format, out })
   const local = await context.local()
-  // No named timeframe means both; a note on the written file says so. Bars are daily only.
-  const hasBothTimeframes = what !== 'bars' && filter.timeframes?.length === 0
+  // Without named timeframes the rows are of both; a note on the written file says so. Bars are daily only.
+  const { timeframes = [] } = filter
+  const hasBothTimeframes = what !== 'bars' && timeframes.length === 0
   // Threads make the JSON text of events; the rows of other tables become text here.
   if (what === 'events' && (format === 'json' || format === 'ndjson')) {
     const blocks = exportEventBlocks(local, filter, betweenRows(format))

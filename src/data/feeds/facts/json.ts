@@ -24,7 +24,7 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
   const facts = companyFacts ?? readSplits(file, text, options) ?? readYahooFacts(file, root, options)
   if (facts === null) return null
   options.onProgress?.({ bytes: source.bytesTaken(), total, rows: facts.rows })
-  // Company facts are always one document.
+  // These notes say whether the text is one document or one a line. Company facts are always one document.
   const layoutNotes = companyFacts === null ? text.notes : {}
   return { ...facts, dialect: { encoding, compression, ...layoutNotes, ...facts.dialect } }
 }
