@@ -28,7 +28,7 @@ import type { ScanData } from '../open/scan.js'
 /** The program of each job, loaded only by its own threads. */
 const JOBS: Readonly<Record<Job, (data: never) => Promise<Handler>>> = {
   scan: async (data: ScanData) => (await import('../open/scan.js')).begin(data),
-  // The events of a ticker as text, or tables of tickers as row groups.
+  // The events of one ticker as text, with `rows.between` between two of them, or tables of tickers as row groups.
   export: async ({ path, tier, today, filter, rows }: ExportData) => {
     const [{ Cache }, { eventBlock }, { tableGroups: groupsOf }, { openSqlite }] = await Promise.all([
       import('../../data/local/cache.js'),

@@ -238,7 +238,7 @@ function guessDelimiter(lines: readonly string[]): string {
   const knownNames = DELIMITERS_TRIED.map(delimiter => splitLine(lines[0]!, delimiter).filter(isColumnName).length)
   const mostNames = Math.max(...knownNames)
   if (mostNames >= 2) return DELIMITERS_TRIED[knownNames.indexOf(mostNames)]!
-  // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
+  // The comma is only the fallback: it may be the decimal sign of rows that another delimiter cuts.
   const evenDelimiter = [';', '\t', '|'].find(delimiter => {
     const fieldCounts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
     return fieldCounts[0]! >= 4 && fieldCounts.every(count => count === fieldCounts[0])

@@ -52,7 +52,7 @@ export function futureDateReason(name: string, date: string): string {
 /** Reads the rows of a file, one after the other, into a collector. */
 export class PriceRows {
   /** Whether every price and volume so far was a whole number. */
-  allWhole = true
+  hasOnlyWholeNumbers = true
   /** How many bars were left out because their day is not finished. */
   #unfinishedCount = 0
   /** The last day whose bars count: Binance also gives the candle that is still being traded. */
@@ -104,6 +104,7 @@ export class PriceRows {
   /** Adds the bars of a row to the collector, or rejects the row. @param rowFault the fault of an incomplete row */
   visit(row: Row, rowFault: RowFault | null = null): void {
     if (rowFault !== null && this.#isOnlyText(row)) {
+      // A fault needs a role, but the field of `rowFault` gives the place here.
       this.#textRows.push(this.#collector.positions.describeRejected(row.line, { role: 'close', ...rowFault }))
       return
     }
@@ -126,7 +127,7 @@ export class PriceRows {
       if (this.#bar.day > this.#lastFinishedDay) this.#unfinishedCount++
       else {
         this.#collector.add(this.#bars!, this.#bar, row.line)
-        this.allWhole &&= isWhole(this.#bar)
+        this.hasOnlyWholeNumbers &&= isWhole(this.#bar)
       }
       return null
     }

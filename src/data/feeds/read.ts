@@ -173,6 +173,7 @@ function nearestName(typed: string, names: readonly string[]): string | undefine
 
 /** Reads a text table: its head decides content and dialect, then the whole file streams through. */
 export async function readTable(source: Source, head: Head, options: ReadOptions): Promise<ReadResult | FactsResult> {
+  // Text that is not Unicode is tried in each older encoding; if none gives bars, it is read as it is.
   for (const candidate of inOlderEncodings(source, head)) {
     const bars = tryBarsTable(candidate.source, candidate.head, options)
     if (bars !== null) return readBarsTable(bars.table, bars.layout)
@@ -218,7 +219,7 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
       rows.visit(row, rowFault)
     })
     rows.finish()
-    const format = formatAfterReading(table, layout, rows.allWhole)
+    const format = formatAfterReading(table, layout, rows.hasOnlyWholeNumbers)
     const { order } = collector
     const collected = collector.finish(plan.prices, format === 'lean equity' ? 10_000 : 1)
     const described: Record<string, string> = { ...describeTable(table, layout, plan), order, ...rows.unfinishedNote }
@@ -265,7 +266,8 @@ async function planTable(table: TextTable, layout: Layout) {
     throw severalTickersError(table.top, options.ticker!, firstParallel.ticker, secondParallel.ticker)
   const columnsByTicker = firstParallel === undefined ? [columns] : parallelTickers.map(ticker => ticker.columns)
   const isAdjusted = columnsByTicker.every(({ adj_close }) => adj_close !== undefined)
-  const indexesOf = (...roles: Role[]) => columnsByTicker.flatMap(ofRole => roles.flatMap(role => ofRole[role] ?? []))
+  // The columns of some roles, of all tickers.
+  const indexesOf = (...roles: Role[]) => columnsByTicker.flatMap(byRole => roles.flatMap(role => byRole[role] ?? []))
   const dates = await table.dateReader({ name: 'date', index: columns.date! })
   const remarks: Words[] = []
   let ticker = tickerHint ?? firstParallel?.ticker ?? null
@@ -367,11 +369,11 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
 /**
  * The format of a file whose rows were all read. LEAN writes prices of equities times 10,000 as whole numbers, those of
  * crypto unchanged. The file does not say which, but a fraction proves crypto. Throws BadData where a hint differs.
- * @param allWhole whether all prices and volumes are whole numbers
+ * @param hasOnlyWholeNumbers whether all prices and volumes are whole numbers
  */
-function formatAfterReading({ file, hints }: TextTable, layout: Layout, allWhole: boolean): Format {
+function formatAfterReading({ file, hints }: TextTable, layout: Layout, hasOnlyWholeNumbers: boolean): Format {
   const isLean = layout.format === 'lean equity'
-  const detected = isLean && !allWhole ? 'lean crypto' : layout.format
+  const detected = isLean && !hasOnlyWholeNumbers ? 'lean crypto' : layout.format
   const format = hints.format ?? detected
   if (format === detected || format === 'csv' || (isLean && format === 'lean crypto')) return format
   throw new BadData({ file }, `this is not ${format}; it looks like ${detected}`)

@@ -221,14 +221,14 @@ const MAX_PLACES_SHOWN = 3
 export class Remarks {
   readonly #remarks = new Map<string, Remark>()
 
-  /** Adds a remark, or counts an equal one. @param first the position (`file:line`) or value, if there is one */
-  add(what: Words, first?: string): void {
+  /** Adds a remark, or counts an equal one. @param place its `file:line` or value, if there is one; the first are kept */
+  add(what: Words, place?: string): void {
     const text = wordsAsText(what)
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
     this.#remarks.set(text, remark)
     remark.count++
-    if (first !== undefined && remark.first.length < MAX_PLACES_SHOWN && !remark.first.includes(first))
-      remark.first.push(first)
+    if (place !== undefined && remark.first.length < MAX_PLACES_SHOWN && !remark.first.includes(place))
+      remark.first.push(place)
   }
 
   get all(): Remark[] {

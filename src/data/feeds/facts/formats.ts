@@ -96,7 +96,7 @@ const QUARTERLY_FIGURES = factsFormat({
   },
   row(row, out) {
     const { ticker, place, period_end, filed: known, eps_diluted, revenue } = row
-    const days = row.days_to_file ?? known - period_end
+    const daysToFile = row.days_to_file ?? known - period_end
     const isDerived = row.q4_derived === '1'
     const isContradictory = isDerived && hasOtherSignThanIncome(eps_diluted, row.net_income)
     const eps = isContradictory ? null : eps_diluted
@@ -106,7 +106,7 @@ const QUARTERLY_FIGURES = factsFormat({
     if (isContradictory) out.remark(CONTRADICTED_EPS, place)
     if (eps !== null) out.remark(AS_FILED, place)
     if (eps !== null && isDerived) out.remark(DERIVED_EPS, place)
-    if (days > DAYS_TO_FILE) out.remark(FILED_LATE, place)
+    if (daysToFile > DAYS_TO_FILE) out.remark(FILED_LATE, place)
   },
 })
 

@@ -129,7 +129,10 @@ function requiredText(kind: FactKind, known: Day | undefined): string {
   return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
 }
 
-/** The project's own table of one kind; `known` replaces a missing column of that name. Grades count in their order. */
+/**
+ * The project's own table of one kind; `known` replaces a missing column of that name. Grades are added after the last
+ * row: of two by one firm on one day the later row counts.
+ */
 function ownFormatOfKind(kind: FactKind, known: Day | undefined): FactsFormat {
   const columns = FACT_COLUMNS[kind].map(
     ({ name, holds, required }) => [name, required ? (`${holds}!` as const) : holds] as const,

@@ -144,7 +144,10 @@ export class Ledger {
   readonly #countDays = new Set<Day>()
   readonly #conflictingNames = new Set<string>()
 
-  /** Adds the facts filed on a date, in the order in which they count, and what they show about splits and names. */
+  /**
+   * Adds the facts filed on a date, in the order in which they count. A figure that was filed before also shows whether
+   * shares were split since. Two names with different values in one filing are not interchangeable.
+   */
   addFiling(filed: Day, facts: readonly FiledFact[]): void {
     const items = facts.flatMap(fact => this.#readableItem(fact))
     const newEntries: NewEntry[] = []
@@ -203,12 +206,13 @@ export class Ledger {
     // A balance is of one day, any other figure of a period.
     const isBalance = figure === 'equity' || figure === 'count'
     if (term === null || isBalance !== (term === 'day')) return []
-    // Only ends of periods are moved to known ones: a balance of the next day may follow a new rule of accounting.
-    return [{ figure, concept, term, start, end: term === 'day' ? end : this.#normalizedPeriodEnd(end), value }]
+    // Filings state the end of one period some days apart, so a known end counts. A balance keeps its own day, because
+    // that of the next day may follow a new rule of accounting.
+    return [{ figure, concept, term, start, end: term === 'day' ? end : this.#periodEndNear(end), value }]
   }
 
-  /** The known period end nearest enough to a day; otherwise the day itself, which becomes known. */
-  #normalizedPeriodEnd(end: Day): Day {
+  /** The known period end within PERIOD_END_SLACK_DAYS of a day; otherwise the day itself, which becomes known. */
+  #periodEndNear(end: Day): Day {
     const known = this.periodEnds.find(other => Math.abs(other - end) <= PERIOD_END_SLACK_DAYS)
     if (known === undefined) this.periodEnds.push(end)
     return known ?? end

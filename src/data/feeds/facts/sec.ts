@@ -199,7 +199,7 @@ function startOnSameDay(one: Entry, other: Entry): boolean {
 
 /** Whether a partial year's figure may be subtracted from the year's figure. */
 function isSubtractable(ledger: Ledger, figure: 'eps' | 'revenue', year: PeriodFigure, part: PeriodFigure): boolean {
-  // A restated figure goes with another only once that was stated again too.
+  // A restated figure may count other things, so the other must have been filed again since the restatement.
   if ((year.restated && part.filed < year.since) || (part.restated && year.filed < part.since)) return false
   if (figure === 'revenue') return true
   // Figures a share add up over a year only while the shares are about as many: not across a split or a flotation.
