@@ -30,49 +30,54 @@ export interface Merged extends Counts {
 export function mergeSeries(stored: Series, incoming: Series, storedWithRoom: Series | null = null): Merged {
   const storedCount = stored.days.length
   const incomingCount = incoming.days.length
-  // New bars that are all later are copied at once, which is much faster than bar by bar.
-  if (storedCount === 0 || stored.days[storedCount - 1]! < incoming.days[0]!) {
-    const series = storedWithRoom ?? emptySeries('daily', storedCount + incomingCount)
-    series.known = series.days
-    if (storedWithRoom === null) copyBars(stored, 0, storedCount, series, 0)
-    copyBars(incoming, 0, incomingCount, series, storedCount)
-    const ranges: BarRange[] = []
-    if (storedCount > 0) ranges.push({ index: 0, bars: storedCount })
-    if (incomingCount > 0) ranges.push({ index: null, bars: incomingCount })
-    const counts = { added: incomingCount, replaced: 0, unchanged: 0 }
-    return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
-  }
+  if (storedCount === 0 || stored.days[storedCount - 1]! < incoming.days[0]!)
+    return appendSeries(stored, incoming, storedWithRoom)
   const commonDays = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
   const series = emptySeries('daily', storedCount + incomingCount - commonDays)
   series.known = series.days
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
-  // Indices of the next merged, stored and incoming bar.
-  let t = 0
-  let i = 0
-  let j = 0
-  while (i < storedCount || j < incomingCount) {
+  let nextMerged = 0
+  let nextStored = 0
+  let nextIncoming = 0
+  while (nextStored < storedCount || nextIncoming < incomingCount) {
+    const incomingDay = nextIncoming < incomingCount ? incoming.days[nextIncoming]! : Number.POSITIVE_INFINITY
+    const storedDay = nextStored < storedCount ? stored.days[nextStored]! : Number.POSITIVE_INFINITY
     // Stored bars before the next new bar stay.
-    if (j === incomingCount || stored.days[i]! < incoming.days[j]!) {
-      const until = j === incomingCount ? storedCount : countBelow(stored.days, incoming.days[j]!)
-      copyBars(stored, i, until, series, t)
-      appendRange(ranges, i, until - i)
-      t += until - i
-      i = until
+    if (storedDay < incomingDay) {
+      const until = countBelow(stored.days, incomingDay)
+      copyBars(stored, nextStored, until, series, nextMerged)
+      appendRange(ranges, nextStored, until - nextStored)
+      nextMerged += until - nextStored
+      nextStored = until
       continue
     }
-    const isCommon = stored.days[i] === incoming.days[j]
-    const isUnchanged = isCommon && sameBar(stored, i, incoming, j)
-    copyBars(incoming, j, j + 1, series, t)
+    const isCommon = storedDay === incomingDay
+    const isUnchanged = isCommon && sameBar(stored, nextStored, incoming, nextIncoming)
+    copyBars(incoming, nextIncoming, nextIncoming + 1, series, nextMerged)
     if (isUnchanged) counts.unchanged++
     else if (isCommon) counts.replaced++
     else counts.added++
-    appendRange(ranges, isUnchanged ? i : null, 1)
-    if (isCommon) i++
-    j++
-    t++
+    appendRange(ranges, isUnchanged ? nextStored : null, 1)
+    if (isCommon) nextStored++
+    nextIncoming++
+    nextMerged++
   }
   return { series: withUnadjusted(series, stored, incoming), ...counts, ranges }
+}
+
+/** Appends new bars that are all later. They are copied at once, which is much faster than bar by bar. */
+function appendSeries(stored: Series, incoming: Series, storedWithRoom: Series | null): Merged {
+  const storedCount = stored.days.length
+  const added = incoming.days.length
+  const series = storedWithRoom ?? emptySeries('daily', storedCount + added)
+  series.known = series.days
+  if (storedWithRoom === null) copyBars(stored, 0, storedCount, series, 0)
+  copyBars(incoming, 0, added, series, storedCount)
+  const ranges: BarRange[] = []
+  if (storedCount > 0) ranges.push({ index: 0, bars: storedCount })
+  if (added > 0) ranges.push({ index: null, bars: added })
+  return { series: withUnadjusted(series, stored, incoming), added, replaced: 0, unchanged: 0, ranges }
 }
 
 /** Merged bars with the closes before adjustment; without that column if no close before adjustment is known. */
@@ -82,18 +87,18 @@ function withUnadjusted({ unadjustedClose: _, ...merged }: Series, stored: Serie
 }
 
 /**
- * The close before adjustment on each merged day, NaN where unknown; null if all are unknown. The new bar's counts; where
- * it has none, the stored one stays, because such a close never changes.
+ * The close before adjustment on each merged day, NaN where unknown; null if all are unknown. That of the new bar
+ * counts. If it has none, the stored one stays, because such a close never changes.
  */
 function mergeUnadjustedCloses(days: Int32Array, stored: Series, incoming: Series): Float64Array | null {
   if (stored.unadjustedClose === undefined && incoming.unadjustedClose === undefined) return null
   const merged = new Float64Array(days.length).fill(Number.NaN)
   for (const { days: barDays, unadjustedClose } of [stored, incoming]) {
     if (unadjustedClose === undefined) continue
-    let t = 0
-    for (let i = 0; i < barDays.length; i++) {
-      while (days[t]! < barDays[i]!) t++
-      if (!Number.isNaN(unadjustedClose[i]!)) merged[t] = unadjustedClose[i]!
+    let mergedBar = 0
+    for (let bar = 0; bar < barDays.length; bar++) {
+      while (days[mergedBar]! < barDays[bar]!) mergedBar++
+      if (!Number.isNaN(unadjustedClose[bar]!)) merged[mergedBar] = unadjustedClose[bar]!
     }
   }
   return merged.every(Number.isNaN) ? null : merged
@@ -124,15 +129,20 @@ function appendRange(ranges: BarRange[], index: number | null, bars: number): vo
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are equal. */
-function sameBar(a: Series, i: number, b: Series, j: number): boolean {
-  for (const column of BAR_FIGURES) if (!Object.is(a[column][i]!, b[column][j]!)) return false
+function sameBar(stored: Series, storedBar: number, incoming: Series, incomingBar: number): boolean {
+  for (const column of BAR_FIGURES)
+    if (!Object.is(stored[column][storedBar]!, incoming[column][incomingBar]!)) return false
   // A file with only adjusted closes says nothing about unadjusted ones.
-  return b.unadjustedClose === undefined || a.unadjustedClose?.[i] === b.unadjustedClose[j]
+  if (incoming.unadjustedClose === undefined) return true
+  return stored.unadjustedClose?.[storedBar] === incoming.unadjustedClose[incomingBar]
 }
 
-/** The first day on which two series have different bars; undefined when they agree. */
-export function firstContradiction(a: Series, b: Series): Day | undefined {
-  return b.days.find((day, j) => hasDay(a.days, day) && !sameBar(a, countBelow(a.days, day), b, j))
+/** The first day that two series have with different bars; undefined if there is none. */
+export function firstContradiction(earlier: Series, later: Series): Day | undefined {
+  return later.days.find((day, laterBar) => {
+    const earlierBar = countBelow(earlier.days, day)
+    return earlier.days[earlierBar] === day && !sameBar(earlier, earlierBar, later, laterBar)
+  })
 }
 
 /**
@@ -150,17 +160,19 @@ export function originsAfter(
   const origins: Origin[] = []
   const jumpBars = [...jumps.keys()].sort((a, b) => a - b)
   let lastSource: Pick<Origin, 'begun'> | null = null
-  let t = 0
+  // The merged bar at which the next origin begins or continues.
+  let bar = 0
   for (const { index, bars } of ranges) {
-    const end = t + bars
-    // The stored bar of merged bar t is t + offset.
-    const offset = (index ?? t) - t
-    while (t < end) {
-      const stored = index === null ? null : earlier.findLast(({ from }) => from <= t + offset)!
+    const end = bar + bars
+    // A merged bar of this range is that number of bars later among the stored ones.
+    const offset = (index ?? bar) - bar
+    while (bar < end) {
+      const storedBar = bar + offset
+      const stored = index === null ? null : earlier.findLast(({ from }) => from <= storedBar)!
       const originEnd = stored === null ? end : stored.from + stored.bars - offset
-      const nextJump = jumpBars.find(bar => bar > t) ?? end
+      const nextJump = jumpBars.find(jumpBar => jumpBar > bar) ?? end
       const until = Math.min(end, originEnd, nextJump)
-      const jump = jumps.get(t)
+      const jump = jumps.get(bar)
       const source: ImportStamp & Pick<Origin, 'begun'> = stored ?? stamp
       if (source !== lastSource || jump !== undefined) {
         const origin: Origin = { ...importStamp(source), bars: 0 }
@@ -168,9 +180,9 @@ export function originsAfter(
         if (jump !== undefined) origin.jump = jump
         origins.push(origin)
       }
-      origins.at(-1)!.bars += until - t
+      origins.at(-1)!.bars += until - bar
       lastSource = source
-      t = until
+      bar = until
     }
   }
   return origins
@@ -178,11 +190,12 @@ export function originsAfter(
 
 /** Maximum number of origins per ticker: every question reads the list, and each day may add one. */
 const MAX_ORIGINS = 16
-const NEVER_JOINED_NEWEST = 4
+/** The number of newest origins that are never joined. */
+const NEWEST_ORIGINS = 4
 
 /**
- * Limits the number of origins, runs of bars from one import: joins neighbours, shortest first. It
- * never joins two with an accepted jump of the prices between them, so more may remain.
+ * Limits the number of origins, runs of bars from one import: joins neighbours, shortest first. It never joins two with
+ * an accepted jump of the prices between them, so more may remain.
  */
 export function limitOrigins(origins: readonly Origin[]): Origin[] {
   const limited = [...origins]
@@ -198,7 +211,7 @@ export function limitOrigins(origins: readonly Origin[]): Origin[] {
 function shortestPair(origins: readonly Origin[]): number | null {
   let shortest: number | null = null
   let leastBars = Number.POSITIVE_INFINITY
-  for (let i = 0; i + 1 < origins.length - NEVER_JOINED_NEWEST; i++) {
+  for (let i = 0; i + 1 < origins.length - NEWEST_ORIGINS; i++) {
     const bars = origins[i]!.bars + origins[i + 1]!.bars
     if (origins[i + 1]!.jump !== undefined || bars >= leastBars) continue
     shortest = i

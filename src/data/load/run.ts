@@ -23,7 +23,7 @@ export class Run {
   readonly #spill = new Spill()
   readonly #releases: (() => void)[] = []
   #bytesInMemory = 0
-  /** By ticker, the file that was refused because its bars are on another scale. Later bars of the ticker are refused too. */
+  /** By ticker, the file that was refused for bars on another scale. Later bars of the ticker are refused too. */
   readonly refusedFiles = new Map<string, string>()
 
   /** Throws BadData if an earlier file of the run has another bar on the same day. */
@@ -40,7 +40,7 @@ export class Run {
     }
   }
 
-  /** Whether this run has not yet replaced some data, such as `bars AAPL`; then they count as replaced. */
+  /** Notes that this run replaces some data, such as `bars AAPL`; false if it has replaced them before. */
   claimReplacement(name: string): boolean {
     const isFirst = !this.#replacedNames.has(name)
     this.#replacedNames.add(name)
