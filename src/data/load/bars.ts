@@ -186,8 +186,8 @@ async function mergeTicker(
 }
 
 /**
- * Adds the stored data that the derivation of the changed bars needs. Adds nothing if all bars changed, or if these data
- * are missing or damaged.
+ * Adds the stored data that the derivation of the changed bars needs. Adds nothing if all bars changed, or if these
+ * data are missing or damaged.
  * @param firstChanged the first changed bar
  */
 async function withStoredTail(store: Store, data: TickerData, firstChanged: number): Promise<TickerData> {

@@ -91,7 +91,7 @@ export async function* deriveGroups<Ticker>(
   }
 }
 
-/** Returns a function to call after each ticker with its number of bars. It reports how many are done, and their rows. */
+/** Returns a function to call after each ticker with its number of bars. It reports how many are done, and all bars. */
 export function progressReporter(
   { file, stage, of }: Pick<ImportProgress, 'file' | 'stage' | 'of'>,
   onProgress: ImportOptions['onProgress'],
@@ -104,6 +104,7 @@ export function progressReporter(
   }
 }
 
+/** The speed of one thread, for the estimate of how long the work takes. */
 const BARS_DERIVED_PER_MS = 300
 
 /** Bars of a task for other machines, about a second's, and the most such tasks whose records wait to be written. */

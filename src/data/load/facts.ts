@@ -98,8 +98,8 @@ function refuseOtherClass(
 }
 
 /**
- * A ticker's facts. Damaged kinds are left out if they may be lost. Then it is unknown which sector they named, so every
- * sector is marked to be derived again. Throws Damaged for other damaged kinds.
+ * A ticker's facts. Damaged kinds are left out if they may be lost. Then it is unknown which sector they named, so
+ * every sector is marked to be derived again. Throws Damaged for other damaged kinds.
  * @param mayBeLost kinds that will be replaced or removed
  */
 export async function undamagedSheets(

@@ -73,7 +73,7 @@ function withLoadedCount(
 /** Replaces the definitions while some tickers are derived with the new ones and others with older ones. */
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
 
-/** How many tickers and sectors a killed import left without their fields, and since when (ISO time; null: not known). */
+/** How many tickers and sectors a killed import left without their fields, since when (ISO time; null: not known). */
 export interface Finished {
   tickers: number
   sectors: number
@@ -343,7 +343,7 @@ export class Importer {
     }
   }
 
-  /** Reads a file, merges its bars or facts with the stored ones, and writes them. Throws BadData for a refused file. */
+  /** Reads a file, merges its bars or facts with the stored ones, and writes them. Throws BadData if it is refused. */
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
     const { onProgress } = options
     const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options

@@ -20,14 +20,16 @@ interface SeamDay {
  */
 function daysAtSeam(stored: Series, incoming: Series): SeamDay[] {
   const seamDays: SeamDay[] = []
-  let i = Math.max(0, countBelow(stored.days, incoming.days[0]!) - 1)
-  const end = Math.min(stored.days.length, countUpTo(stored.days, incoming.days.at(-1)!) + 1)
-  let j = 0
-  while (i < end || j < incoming.days.length) {
-    const storedDay = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
-    const incomingDay = incoming.days[j] ?? Number.POSITIVE_INFINITY
+  let nextStored = Math.max(0, countBelow(stored.days, incoming.days[0]!) - 1)
+  const storedEnd = Math.min(stored.days.length, countUpTo(stored.days, incoming.days.at(-1)!) + 1)
+  let nextIncoming = 0
+  while (nextStored < storedEnd || nextIncoming < incoming.days.length) {
+    const storedDay = nextStored < storedEnd ? stored.days[nextStored]! : Number.POSITIVE_INFINITY
+    const incomingDay = incoming.days[nextIncoming] ?? Number.POSITIVE_INFINITY
     const day = Math.min(storedDay, incomingDay)
-    seamDays.push({ day, storedIndex: storedDay === day ? i++ : -1, incomingIndex: incomingDay === day ? j++ : -1 })
+    const storedIndex = storedDay === day ? nextStored++ : -1
+    const incomingIndex = incomingDay === day ? nextIncoming++ : -1
+    seamDays.push({ day, storedIndex, incomingIndex })
   }
   return seamDays
 }
@@ -89,10 +91,13 @@ export function judgeSeam(
   return mismatch === null ? judgeNeighbours(stored, incoming, seamDays, known) : { mismatch, oddities: [] }
 }
 
-/** The mismatch that closes of common days show; null if they fit, or the file replaces all bars of another scale. */
+/**
+ * The mismatch that closes of common days show; null if they fit, or the file replaces all bars of another scale. Looks
+ * for one factor up to a day, then on all days, then at the prices of a single day, then for any other differences.
+ */
 function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readonly SeamDay[]): SeamMismatch | null {
   const closes = commonCloses(stored, incoming, seamDays)
-  // Then the file replaces all stored bars, and none of another scale remains.
+  // If so, the file replaces all stored bars, and none of another scale remains.
   const hasEveryDay = closes.length === stored.days.length
   const change = hasEveryDay ? null : leadingScaleChange(closes)
   if (change !== null) {
@@ -104,6 +109,7 @@ function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readon
   if (factor !== null) return hasEveryDay ? null : factorMismatch(factor, seamDays, closes)
   if (closes.length === 1) return hasEveryDay ? null : oneDayMismatch(stored, incoming, seamDays)
   const differing = closes.filter(({ ratio }) => Math.abs(ratio - 1) > MAX_CORRECTION).length
+  // At most half of the closes were corrected by more.
   if (2 * differing <= closes.length) return null
   if (!moveTogether(closes)) return { reason: 'another_instrument', differing, common: closes.length }
   return hasEveryDay ? null : factorMismatch(medianRatio(closes), seamDays, closes)
@@ -113,6 +119,7 @@ function mismatchOfCommonDays(stored: Series, incoming: Series, seamDays: readon
 const MAX_CORRECTION = 0.01
 /** Rounding error of a number that was calculated twice. */
 const ROUNDING_ERROR = 1e-5
+
 /** Whether all closes but a few are alike. A few may be corrected: one in ten, at least one of three or more. */
 function areNearlyAll(alike: number, total: number): boolean {
   const maxCorrected = total < 3 ? 0 : Math.max(1, Math.floor(total / 10))
@@ -157,6 +164,7 @@ function priceRatios(stored: readonly number[], incoming: readonly number[]): Ra
   const incomingStep = priceStep(incoming)
   return stored.map((storedPrice, i) => {
     const filePrice = incoming[i]!
+    // Each price was rounded by at most half a step.
     const rounding = ROUNDING_ERROR + storedStep / storedPrice / 2 + incomingStep / filePrice / 2
     return { storedPrice, filePrice, ratio: filePrice / storedPrice, rounding }
   })
@@ -164,7 +172,7 @@ function priceRatios(stored: readonly number[], incoming: readonly number[]): Ra
 
 const isSamePrice = ({ ratio, rounding }: Ratio): boolean => Math.abs(ratio - 1) <= rounding
 
-/** Returns a test whether prices differ by this factor, within rounding. */
+/** Returns a test whether prices differ by this factor, within the rounding of price and factor. */
 function hasFactor(factor: number): (prices: Ratio) => boolean {
   return ({ ratio, rounding }) => Math.abs(ratio / factor - 1) <= 2 * rounding
 }
@@ -190,9 +198,12 @@ function oneDayMismatch(stored: Series, incoming: Series, seamDays: readonly Sea
 /** The smallest step of prices, such as 0.01; 0 where they have more digits than a vendor writes. */
 function priceStep(prices: readonly number[]): number {
   for (let digits = 0; digits <= 6; digits++) {
-    const places = 10 ** digits
-    if (prices.every(price => Math.abs(price * places - Math.round(price * places)) < 1e-9 * price * places + 1e-9))
-      return 1 / places
+    const stepsPerUnit = 10 ** digits
+    const isWholeSteps = (price: number): boolean => {
+      const steps = price * stepsPerUnit
+      return Math.abs(steps - Math.round(steps)) < 1e-9 * (steps + 1)
+    }
+    if (prices.every(isWholeSteps)) return 1 / stepsPerUnit
   }
   return 0
 }
@@ -201,9 +212,10 @@ function priceStep(prices: readonly number[]): number {
 function commonFactor(closes: readonly CommonClose[]): number | null {
   if (closes.length < 2) return null
   const withFactor = closes.filter(hasFactor(medianRatio(closes)))
+  if (!areNearlyAll(withFactor.length, closes.length)) return null
+  // A factor within the rounding of most closes is 1.
   const differing = withFactor.filter(close => !isSamePrice(close))
-  if (!areNearlyAll(withFactor.length, closes.length) || 2 * differing.length <= withFactor.length) return null
-  return ratioOfSums(withFactor)
+  return 2 * differing.length <= withFactor.length ? null : ratioOfSums(withFactor)
 }
 
 function medianRatio(prices: readonly Ratio[]): number {
@@ -215,7 +227,7 @@ function ratioOfSums(prices: readonly Ratio[]): number {
 }
 
 /**
- * The first common closes, if they differ by one factor and later closes are equal; otherwise null.
+ * The first common closes, if at least two differ by one factor, and nearly all later ones are equal; otherwise null.
  * `until` is the first day with equal closes.
  */
 function leadingScaleChange(closes: readonly CommonClose[]): { closes: readonly CommonClose[]; until: Day } | null {
@@ -252,12 +264,16 @@ function factorMismatch(
   const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
   const volumeRatio = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
-  // Volumes of the same days show whether shares were divided, or only prices.
   let shares = split !== null
-  if (volumeRatio !== null) shares = Math.abs(Math.log(volumeRatio * factor)) < Math.abs(Math.log(volumeRatio))
-  const storedDayOf = ([a, b]: Seam): Day => (isInFile(a) ? b : a).day
+  if (volumeRatio !== null) {
+    // Volumes change by the inverse of the factor if shares were divided, and stay the same if only prices were.
+    const distanceFromInverse = Math.abs(Math.log(volumeRatio * factor))
+    const distanceFromSame = Math.abs(Math.log(volumeRatio))
+    shares = distanceFromInverse < distanceFromSame
+  }
+  const storedDayOf = ([earlier, later]: Seam): Day => (isInFile(earlier) ? later : earlier).day
   const seams = seamsBetween(seamDays).filter(seam => fitsFrom === undefined || storedDayOf(seam) < fitsFrom)
-  const jumps = seams.map(([a, b]) => jumpAt(a, b, scale))
+  const jumps = seams.map(([earlier, later]) => jumpAt(earlier, later, scale))
   const mismatch: SeamMismatch = { reason: 'factor', scale, shares, jumps, common: closes.length }
   return fitsFrom === undefined ? mismatch : { ...mismatch, fitsFrom }
 }
@@ -271,10 +287,12 @@ const USUAL_SPLITS: readonly Scale[] = [
   { by: 2, over: 3 },
   { by: 3, over: 2 },
 ]
-/** How far a price may lie outside the range that the split implies. */
+/** How far outside a bar's range the price that a split implies may be, as a fraction. */
 const RANGE_MARGIN = 0.02
-/** A factor of many closes is known better. */
+/** How far the factor of many closes may be from that of a usual split, as a fraction. */
 const FACTOR_MARGIN = 0.001
+/** The same for a factor that was calculated from whole numbers. */
+const EXACT_MARGIN = 1e-9
 
 /** The usual split that scales prices by a factor; null if none is within the margin, a fraction. */
 function usualSplit(factor: number, margin: number): Scale | null {
@@ -284,17 +302,17 @@ function usualSplit(factor: number, margin: number): Scale | null {
 }
 
 /**
- * The usual split that brings the previous close nearest to the close of bar `t`. It is null if none brings it into the
+ * The usual split that brings the previous close nearest to the close of a bar. It is null if none brings it into the
  * range of that bar, or near it.
  */
-function likelySplitOnDay(previousClose: number, series: Series, t: number): Scale | null {
-  const low = series.low[t]! * (1 - RANGE_MARGIN)
-  const high = series.high[t]! * (1 + RANGE_MARGIN)
+function likelySplitOnDay(previousClose: number, series: Series, bar: number): Scale | null {
+  const low = series.low[bar]! * (1 - RANGE_MARGIN)
+  const high = series.high[bar]! * (1 + RANGE_MARGIN)
   let best: Scale | null = null
   let leastDistance = Number.POSITIVE_INFINITY
   for (const scale of USUAL_SPLITS) {
     const expected = (previousClose * scale.by) / scale.over
-    const distance = Math.abs(Math.log(series.close[t]! / expected))
+    const distance = Math.abs(Math.log(series.close[bar]! / expected))
     if (expected < low || expected > high || distance >= leastDistance) continue
     best = scale
     leastDistance = distance
@@ -304,22 +322,26 @@ function likelySplitOnDay(previousClose: number, series: Series, t: number): Sca
 
 /** The factor of a split on prices, exactly: 10/1 for 0.1 new shares per old one. */
 function scaleOf({ ratio }: Split): Scale {
-  return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
+  return usualSplit(1 / ratio, EXACT_MARGIN) ?? { by: 1, over: ratio }
 }
 
-type Seam = readonly [a: SeamDay, b: SeamDay]
+/** Two neighbouring days, one in the file, and the other only stored. */
+type Seam = readonly [earlier: SeamDay, later: SeamDay]
 
-/** The pairs of neighbouring days of which one is in the file, and the other only stored. */
+/** All seams, in order. */
 function seamsBetween(seamDays: readonly SeamDay[]): Seam[] {
-  return seamDays.slice(1).flatMap((b, t): Seam[] => {
-    const a = seamDays[t]!
-    return isInFile(a) === isInFile(b) ? [] : [[a, b]]
-  })
+  const seams: Seam[] = []
+  for (let i = 1; i < seamDays.length; i++) {
+    const earlier = seamDays[i - 1]!
+    const later = seamDays[i]!
+    if (isInFile(earlier) !== isInFile(later)) seams.push([earlier, later])
+  }
+  return seams
 }
 
 /** The jump between two neighbouring days, if prices of the file are `scale` times the stored ones. */
-function jumpAt(a: SeamDay, b: SeamDay, { by, over }: Scale): AcceptedJump {
-  return { from: a.day, day: b.day, factor: isInFile(b) ? by / over : over / by }
+function jumpAt(earlier: SeamDay, later: SeamDay, { by, over }: Scale): AcceptedJump {
+  return { from: earlier.day, day: later.day, factor: isInFile(later) ? by / over : over / by }
 }
 
 /**
@@ -357,8 +379,8 @@ function judgeNeighbours(
     const explainsJump = ({ ex_date, ratio: newShares }: Split): boolean =>
       ex_date > earlier.day && ex_date <= later.day && !isJump(1 / newShares, ratio)
     const split = context.splits.find(explainsJump)
-    const [series, t] = later === dayInFile ? [incoming, later.incomingIndex] : [stored, later.storedIndex]
-    const step = split === undefined ? likelySplitOnDay(previousClose, series, t) : scaleOf(split)
+    const [series, bar] = later === dayInFile ? [incoming, later.incomingIndex] : [stored, later.storedIndex]
+    const step = split === undefined ? likelySplitOnDay(previousClose, series, bar) : scaleOf(split)
     if (step === null) {
       oddities.push({ kind: 'jump', day: later.day, detail: `${jump}, which is stored` })
       continue
@@ -381,9 +403,9 @@ function allDaysOf(stored: Series, incoming: Series): Int32Array {
   return days.filter((day, t) => day !== days[t - 1])
 }
 
-/** Whether a step was accepted between these days or around them. */
-function isAccepted(jumps: readonly AcceptedJump[], a: SeamDay, b: SeamDay, factor: number): boolean {
-  return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
+/** Whether a step of about this factor was accepted between days that overlap these two. */
+function isAccepted(jumps: readonly AcceptedJump[], earlier: SeamDay, later: SeamDay, factor: number): boolean {
+  return jumps.some(jump => jump.from < later.day && earlier.day < jump.day && !isJump(jump.factor, factor))
 }
 
 /**
@@ -397,20 +419,21 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
   return jumps.flatMap(({ from, day, factor }) => {
     const first = merged.days.indexOf(from) + 1
     const last = merged.days.indexOf(day)
-    const distance = (t: number): number => Math.abs(Math.log(merged.close[t]! / merged.close[t - 1]! / factor))
+    // How far the step to a bar is from the factor of the jump.
+    const distance = (bar: number): number => Math.abs(Math.log(merged.close[bar]! / merged.close[bar - 1]! / factor))
     let nearest = first
-    for (let t = first + 1; t <= last; t++) if (distance(t) < distance(nearest)) nearest = t
+    for (let bar = first + 1; bar <= last; bar++) if (distance(bar) < distance(nearest)) nearest = bar
     const moved = { from: merged.days[nearest - 1]!, day: merged.days[nearest]!, factor }
     return inFile.has(moved.from) && inFile.has(moved.day) ? [] : [moved]
   })
 }
 
-/** Returns stored bars on the scale of a file. */
+/** Returns stored bars on the scale of a file: those before the day from which on they already are. */
 export function rescale(series: Series, rescaling: Rescaling): Series {
   const { scale, shares } = rescaling
   const count = rescaledCount(series, rescaling)
   const scaleColumn = (column: Float64Array, { by, over }: Scale): Float64Array =>
-    column.map((value, t) => (t < count ? (value * by) / over : value))
+    column.map((value, bar) => (bar < count ? (value * by) / over : value))
   const rescaled = { ...series }
   for (const name of PRICES) rescaled[name] = scaleColumn(series[name], scale)
   if (!shares) return rescaled
@@ -426,6 +449,6 @@ export function rescaledCount({ days }: Series, { fitsFrom }: Rescaling): number
 
 /** `4:1`, the common split that multiplies a price by this factor; null if none does. */
 export function splitName(factor: number): string | null {
-  const scale = usualSplit(factor, 1e-9)
+  const scale = usualSplit(factor, EXACT_MARGIN)
   return scale === null ? null : `${scale.over}:${scale.by}`
 }
