@@ -30,10 +30,7 @@ export async function completions(words: readonly string[], env: NodeJS.ProcessE
   }
 }
 
-/**
- * Joins the words that bash splits at `=` and `:`: it makes three words of `--band=oversold`.
- * @returns the joined words, and the number of characters of the last one that bash does not replace
- */
+/** Joins the words that bash splits at `=` and `:`. `keptLength`: the characters of the last one that bash keeps. */
 function joinBashWords(words: readonly string[]): { joined: string[]; keptLength: number } {
   const joined: string[] = []
   let isContinued = false
@@ -216,7 +213,6 @@ interface DatabaseWords {
   today: Day
 }
 
-/** The tickers of an open database, and its last day. */
 export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'local'>): Promise<DatabaseWords> {
   return { tickers: await bands.tickers(), today: await local.today() }
 }

@@ -285,11 +285,7 @@ export class Context {
     this.#hasHinted = true
   }
 
-  /**
-   * From now on a signal ends the process at the next step, so that half-written files are removed. Only for work that
-   * yields to the event loop, which receives the signal. Other work may be killed at any time, because the database is
-   * safe.
-   */
+  /** From now on a signal ends the process at the next step, so that no half-written file stays. */
   endTidily(): void {
     this.#stopListening ??= this.world.onStop(signal => {
       this.#signal = signal

@@ -170,7 +170,6 @@ function longestWord(items: readonly Item[]): number {
   return Math.max(0, ...items.map(([word]) => word.length))
 }
 
-/** The text of `--help` and `--version`. */
 export function textFor(request: Exclude<Request, { args: unknown }>, width: number): string {
   if (request === 'version') return `bands ${version()}\n`
   if (request === 'help') return TOP_HELP

@@ -2,10 +2,7 @@ import { partsKind } from '../../core/params/parts.js'
 import { exampleOf, headingOf, type OptionSpec, type Parameter, parameterOf } from '../../core/params/row.js'
 import { toCamelCase } from './command.js'
 
-/**
- * The joined option of each parameter, and its word in the value: `split` of `--validate "split 2015-01-01"`. Filled as
- * commands are loaded.
- */
+/** The joined option of each parameter, and its word: `split` of `--validate "split 2015-01-01"`. */
 const PARTS = new Map<string, { option: string; word: string }>()
 
 /** The joined option and a parameter's word in it: `--validate split`. Null if it has its own, or is not loaded. */
@@ -72,11 +69,7 @@ function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   return [`--${option} <PARTS>`, help, 'repeatable', heading, listedValues, parameter]
 }
 
-/**
- * The typed options by the names of their parameters in camel case: `{ validate: ['split 2015-01-01'] }` becomes
- * `{ split: '2015-01-01' }`. For `sort`, which is named otherwise than its parameter, `sortBy` is added. Throws
- * InvalidParameter.
- */
+/** `{ validate: ['split 2015-01-01'] }` → `{ split: '2015-01-01' }`; for `sort` its parameter `sortBy` is added. */
 export function splitJoinedOptions(
   specs: readonly OptionSpec[],
   typed: Readonly<Record<string, unknown>>,

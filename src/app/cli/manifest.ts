@@ -69,7 +69,6 @@ export interface NamedFolder {
   option: 'write' | 'folder'
 }
 
-/** A folder by its typed name. @param option the option that names it */
 export function namedFolder(typedName: string, option: NamedFolder['option']): NamedFolder {
   return { path: resolve(typedName), typedName, option }
 }
@@ -264,7 +263,6 @@ export interface FolderView {
   files: readonly string[]
 }
 
-/** The views of a folder, each over the files that its list names. */
 export function folderViews(named: NamedFolder): FolderView[] {
   const tables = readTables(named)
   return EXPORT_TABLES.flatMap(table => {

@@ -7,7 +7,6 @@ import { Args } from './command.js'
 import { splitJoinedOptions } from './joined-options.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
-/** A command line that was understood. */
 interface Call {
   name: string
   command: Command

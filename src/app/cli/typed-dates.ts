@@ -18,11 +18,7 @@ const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 const RELATIVE_DATE = /^(?:-?(\d{1,3})|last) ?(?:([dwmqy])(?:ays?|eeks?|onths?|uarters?|ears?)?)?(?: ago)?$/
 const MONTHS_PER_UNIT = { m: 1, q: 3, y: 12 } as const
 
-/**
- * A typed date as YYYY-MM-DD; null if the text is no date.
- * @param reading the index of the reading to take for an ambiguous date; the first if there is no other
- * @param today the day that the data end, from which `yesterday` counts; null if it is not known
- */
+/** A typed date as YYYY-MM-DD; null for others. @param reading of an ambiguous date @param today for `yesterday` */
 export function isoDate(text: string, reading: number, today: Day | null): string | null {
   const day = parseDay(text)
   if (day !== null) return formatDay(day)

@@ -342,10 +342,7 @@ function mendValues(line: Line): void {
   }
 }
 
-/**
- * The value of an option: as typed if it is right, otherwise corrected, otherwise an example. Null if the option has no
- * effect on this line, or is a wrong condition next to a field that its error does not correct.
- */
+/** The value as typed if it is right, otherwise corrected, otherwise an example. Null if it has no effect here. */
 function mendedValue(line: Line, option: TypedOption): string | null {
   const { spec, value } = option
   const { fields, today } = line.vocabulary

@@ -135,7 +135,6 @@ export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
   return Math.max(40, columns || 80)
 }
 
-/** Whether more than ASCII can be shown. */
 export function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '')
 }

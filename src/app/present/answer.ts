@@ -20,11 +20,7 @@ import { strategiesText } from './words.js'
 
 /** Answers: the finding of a result and its certainty in a sentence or two, for the head of its page or output. */
 
-/**
- * The answer of a study. It is about the middle window, or about another one if only that one is significant. The other
- * significant windows follow. The context and the trial log have a sentence each, if they are known. Without an event
- * it is the first warning.
- */
+/** About the middle window, or the significant one; then other significant windows, the context and the trial log. */
 export function studyAnswer(study: EventStudy): string {
   if (study.events === 0) return study.warnings[0] ?? 'No such event, so there is nothing to compare.'
   const testedWindows = study.windows.filter(({ diff, p_corrected }) => diff !== null && p_corrected !== null)

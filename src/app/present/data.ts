@@ -30,7 +30,6 @@ function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): 
   return { ...company, ...bars, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
 }
 
-/** A paragraph with a table of the pulled tickers; empty if nothing was pulled. */
 function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
   if (pulled.length === 0) return []
   const notes = pulled
@@ -207,10 +206,7 @@ function statusNotes(status: Status): string[] {
   ])
 }
 
-/**
- * The version of the field definitions that the events were made with, and the advice to rebuild if it is not the current
- * one. Only the advice if the first import was stopped before it made events; empty for a database without a version.
- */
+/** The version of the definitions, and the advice to rebuild if it is old; empty for a database without one. */
 function definitionsText({ definitions, definitions_current: isCurrent }: Status): string {
   if (definitions === '') return ''
   if (definitions === UNDERIVED) return 'events not made yet: run bands rebuild'
@@ -293,11 +289,7 @@ interface TrialsShown {
   since: string | null
 }
 
-/**
- * Describes the trial log. People see the newest trials. A trial is a question that was tried: a window of a study or a
- * tally (`cell`), or a strategy. isStrategy leaves out the trials of a strategy's test parts; countedTrials leaves out
- * strategies without a p-value.
- */
+/** The newest trials: windows of studies and tallies (`cell`), and strategies without their test parts. */
 export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsShown): Described {
   const trials = log === 'none' || log === null ? [] : log
   const byKind: Readonly<Record<TrialKind, NotedTrial[]>> = {

@@ -67,10 +67,7 @@ const STATISTICS: Readonly<Record<GridStatistic, readonly [kind: Kind, name: str
 const statisticKind = (statistic: GridStatistic): Kind => STATISTICS[statistic][0]
 const statisticName = (statistic: GridStatistic): string => STATISTICS[statistic][1]
 
-/**
- * Describes a grid: the result of each combination, and whether the best of them beats chance. An axis is a varied key of
- * the strategy with its values; a cell is the backtest of one combination.
- */
+/** All combinations, and if the best beats chance. An axis is a varied key, a cell one combination's backtest. */
 export function describeGrid(grid: Grid): Description {
   const { axes, cells, statistic, best } = grid
   const keys = axes.map(({ key }) => keyInWords(key))

@@ -111,11 +111,7 @@ function isFound({ q }: SweepCell): boolean {
   return q !== null && q < LEVEL
 }
 
-/**
- * The columns of combinations. On a terminal the last one defines the combination, and wraps if that is long. A page has
- * a column for each part of the definition, and those of a terminal with --wide. A narrow terminal hides the highest
- * `hidePriority` first.
- */
+/** The columns of combinations. On a terminal the last one defines the combination; a page has its parts. */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const pageText = { kind: 'text', on: 'page' } as const
   const definition: Column<SweepCell> = { title: 'What', kind: 'text', on: 'terminal', value: cellText }

@@ -167,7 +167,6 @@ function benchmarksTable(
   )
 }
 
-/** The equity statistics that are also shown for the tests. */
 const TESTED_STATISTICS = [
   'total_return',
   'cagr',

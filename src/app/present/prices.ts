@@ -141,7 +141,6 @@ interface Companion {
   lag?: number
 }
 
-/** The data that an answer depends on. */
 interface Inputs {
   tickers: readonly string[]
   fields: readonly string[]
@@ -201,7 +200,6 @@ function stateBytes({ field, bands, codes, from, to, stability, flips }: States)
   return Buffer.concat([Buffer.from(JSON.stringify([field, bands, from, to])), codes, stability, flips])
 }
 
-/** A view of the same memory as bytes. */
 function bytesOf(column: Int32Array | Float64Array): Uint8Array {
   return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }

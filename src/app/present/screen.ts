@@ -19,7 +19,6 @@ import {
 import { describeTally, topTone } from './tally.js'
 import { omittedNotes } from './words.js'
 
-/** How the matches are shown. */
 interface ScreenDisplay {
   /** Columns in order (default: all). */
   columns?: readonly string[] | undefined
@@ -172,11 +171,7 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
   })
 }
 
-/**
- * Describes the changes of bands since a day. Up to MOST_CHANGES, and with --wide, all are listed. Otherwise people see
- * those of their lists, and the bands that most tickers entered. Machines get a row for each change, as in an export.
- * @param tickerCount number of queried tickers @param watched the tickers of the user's lists
- */
+/** Changes of bands since a day; of many only those of the `watched` lists. @param tickerCount of the question */
 export function describeChanges(page: Changes, tickerCount: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = page
   const period = since === 'last' ? 'since it was last asked' : `after ${since}`

@@ -99,7 +99,6 @@ function shortMethod({ adjust }: Sweep): string {
   return `Close to close, no costs. P: Newey-West t. Q: ${adjust === 'none' ? 'P, not corrected' : ADJUSTMENTS[adjust]}.`
 }
 
-/** The assumptions in full, for the page and --wide. */
 function assumedText({ tickers, adjust, resamples, seed }: Sweep): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
   return [

@@ -106,7 +106,6 @@ function bandText({ field, band }: { field: string; band: string | null }): stri
   return stateText(field, band?.split(',') ?? null)
 }
 
-/** The conditions of the events in words, apart from their bands. */
 function eventConditions({ context, when }: Tally): string[] {
   return compact([
     context && `${context.band === null ? 'beside' : 'while'} ${context.ticker} ${bandText(context)}`,
@@ -114,10 +113,7 @@ function eventConditions({ context, when }: Tally): string[] {
   ])
 }
 
-/**
- * Figures of the shares of the performance bands. One group has one figure with a row for each window. Several groups
- * have a figure for each window with a row for each group; the middle window comes first.
- */
+/** One group: a figure with a row for each window. Several: a figure for each window, the middle one first. */
 function stackParts({ groups }: Tally): { stacks: Stacks }[] {
   const [firstGroup] = groups
   if (firstGroup === undefined) return []
@@ -226,7 +222,6 @@ function rankColumns(rows: readonly GroupWindow[]): Column<GroupWindow>[] {
 
 const MANY_EVENTS = 1_000
 
-/** The share of rising prices, if prices are known. */
 const ROSE_COLUMNS: readonly Column<GroupWindow>[] = [
   { title: 'Rose', kind: 'share', hidePriority: 0, value: ({ returns }) => returns.hit_rate },
   { title: 'Any', kind: 'share', hidePriority: 2, value: ({ base }) => base.returns.hit_rate },

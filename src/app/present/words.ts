@@ -150,7 +150,6 @@ export function nameOfNote(note: string): string {
   return name.trim().replace(/^[A-Z](?=[a-z])/, letter => letter.toLowerCase())
 }
 
-/** The facts about the origin of a result: its bars and the seed of its draws. */
 export function originFacts(backtest: Pick<Backtest, 'first' | 'last' | 'timeframe' | 'seed'>): Fact[] {
   const { first, last, timeframe, seed } = backtest
   const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
@@ -163,7 +162,6 @@ export function originFacts(backtest: Pick<Backtest, 'first' | 'last' | 'timefra
 /** The signs of the performance bands, from the worst to the best. */
 export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 
-/** The fact about the smallest number of events that is tested. */
 export function minEventsFact(sampling: Pick<Sampling, 'min_events'>): Fact {
   return ['Fewest events', `${sampling.min_events}: below that a combination is shown, not tested`]
 }

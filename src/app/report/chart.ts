@@ -354,7 +354,6 @@ function estimateText({ value, low, high, reasonIfNull }: Estimate, isShort: boo
   return `${signedPercent(value)}${interval}`
 }
 
-/** The class that colours an estimate. */
 function estimateTone({ value, grey, tone }: Estimate): string {
   if (grey || value === null) return 'quiet'
   return tone === undefined ? 'accent' : TONE_CLASSES[tone]
@@ -454,11 +453,7 @@ export function monthsTable(months: readonly Month[]): Html {
 ${years.map(year => yearRow(year, returnsOf(year), deepestSize))}</tbody></table></div>`
 }
 
-/**
- * The row of a year: the return of each month, and of the year.
- * @param returns undefined before the first month and after the last; null from ruin on, which leaves the year without one
- * @param deepestSize size of a return with the deepest colour
- */
+/** The return of each month, and of the year. @param returns undefined outside the months; null from ruin on */
 function yearRow(year: number, returns: readonly (number | null | undefined)[], deepestSize: number): Html {
   const growth = returns.reduce<number>((product, value) => product * (1 + (value ?? 0)), 1)
   const yearReturn = returns.includes(null) ? null : growth - 1

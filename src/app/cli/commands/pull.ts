@@ -274,13 +274,11 @@ function exampleLine({ ticker, field, timeframe }: SeriesKey, config: Config): s
   return words.join(' ')
 }
 
-/** The plan of a pull, as far as it is known without a request. */
 async function planPull(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.pullServerUrl()
   return makePullPlan(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
 }
 
-/** Callbacks that report the price of a pull as soon as it is known, and then its progress. */
 function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, creditsLeftOf(remote.credits))),

@@ -19,7 +19,6 @@ import { marketTickers, searchedTickers } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
 
-/** The options that post an answer to a server of the user's own. */
 const WEBHOOK_OPTIONS: readonly OptionSpec[] = [
   ['--webhook <URL>', 'post the answer there as JSON, signed: X-Bands-Signature', 'once', 'Webhook'],
   ['--webhook-secret-file <FILE>', 'the secret that signs it (default BANDS_WEBHOOK_SECRET)'],

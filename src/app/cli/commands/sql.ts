@@ -137,7 +137,6 @@ function answerOfRows(columns: readonly SqlColumn[], rows: readonly Row[]): Omit
   return { document: { schema: 'bands.sql/1', columns: described, rows }, columns: names, rows }
 }
 
-/** The table of a query's rows, with column names as the query has them. */
 function rowsTable(columns: SqlAnswer['columns'], rows: readonly Row[]): Paragraph {
   const heads = columns.map(({ name, isNumber }): Heading => {
     return { title: name, verbatimTitle: true, kind: isNumber ? 'count' : 'text' }

@@ -149,7 +149,6 @@ function plotSegment(x: number, y: number, toX: number, toY: number, setDot: (x:
   }
 }
 
-/** One bar of a bar chart: its label, its length, and the words after it. */
 export interface Bar {
   label: string
   value: number
@@ -203,11 +202,7 @@ interface TimelineOptions extends Size {
   paint?: (band: number, text: string) => string
 }
 
-/**
- * Draws the price as a line. Below it, each column has the letter of its most frequent band, and a mark for events (`^`
- * for one, a number for more). Then come dates and a legend. Letters ascend with the vocabulary, so colour only repeats
- * them. Empty without bars.
- */
+/** The price as a line; below it the most frequent band and the events of each column, dates and a legend. */
 export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions): string[] {
   if (bars.length === 0) return []
   const { paint = (_, text) => text } = options

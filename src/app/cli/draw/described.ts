@@ -127,10 +127,7 @@ function partBlocks(part: Part, screen: Screen, style: DrawStyle): Block[] {
   return drawing.length === 0 ? [] : [{ drawing }]
 }
 
-/**
- * A described table as the terminal draws it: the shown columns, at most `limit` rows, and the text of each cell. With
- * --wide, columns that do not fit go into a second table; otherwise a note names the option that shows them.
- */
+/** A table as the terminal draws it. With --wide, columns that do not fit follow in a second table. */
 function drawnTable({ columns, rows, grey, grouped, limit, allColumnsIn }: DescribedTable, style: DrawStyle): Table {
   const shownColumns = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shownRows = rows.slice(0, limit)

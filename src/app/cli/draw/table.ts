@@ -23,7 +23,6 @@ export interface Table {
   continued?: boolean
 }
 
-/** A block of an answer for people: a heading, a table, sentences. */
 export interface Block {
   title?: readonly string[] | undefined
   table?: Table | undefined
@@ -129,7 +128,6 @@ function widthOf(column: Column, at: number, { rows }: Table): number {
   return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
 }
 
-/** The properties of the output for people. */
 export interface Screen {
   /** Columns; infinite without a limit. */
   width: number

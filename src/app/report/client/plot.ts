@@ -291,10 +291,7 @@ export class Plot {
     event.preventDefault()
   }
 
-  /**
-   * Points at the value some steps further right (left for a negative number), within those in sight. Without a pointed
-   * value, the first step reaches the first or the last one.
-   */
+  /** Points at the value some steps to the right (left if negative), within those in sight. */
   #step(steps: number): void {
     const [first, last] = this.#indexesInSight()
     const from = this.#pointedIndex ?? (steps > 0 ? first - 1 : last + 1)
