@@ -256,6 +256,47 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`the page in a browser${LACKING}
     expect(await page.locator('#list .refusal').textContent()).toContain('rsi_zone')
   })
 
+  notInQuick('shows one refusal for a ticker that is not loaded, and no empty chart', async () => {
+    await open('&ticker=XYZ')
+    expect(await page.locator('main .refusal').allTextContents()).toEqual(['no bars for "XYZ".'])
+    expect(await page.locator('.price').count()).toBe(0)
+  })
+
+  notInQuick('brings the chart into sight at a click on an event below it, and fits its tables', async () => {
+    await open()
+    await page.locator('tbody .row').last().click()
+    await settled()
+    const [top, bottom] = await page.locator('.price').evaluate(element => {
+      const { top, bottom } = element.getBoundingClientRect()
+      return [top, bottom]
+    })
+    expect(top).toBeGreaterThanOrEqual(-1)
+    expect(bottom).toBeLessThanOrEqual(901)
+    const hidden = await page
+      .locator('.drawn .scroll')
+      .evaluateAll(elements => elements.map(one => one.scrollWidth - one.clientWidth))
+    expect(hidden).toEqual([0, 0])
+  })
+
+  notInQuick('finds at Enter in the box of the condition, which has several lines', async () => {
+    await open()
+    await page.locator('#when').fill('rsi_zone != oversold')
+    await page.locator('#when').press('Enter')
+    await settled()
+    expect(new URL(page.url()).searchParams.get('when')).toBe('rsi_zone != oversold')
+  })
+
+  notInQuick('keeps Run in sight on a phone, and then shows the report', async () => {
+    await open('', { viewport: { width: 400, height: 800 } })
+    await page.getByRole('button', { name: 'Study', exact: true }).click()
+    await settledForm()
+    const run = page.getByRole('button', { name: 'Run', exact: true })
+    expect(await run.evaluate(element => element.getBoundingClientRect().bottom)).toBeLessThanOrEqual(800)
+    await run.click()
+    await page.locator('iframe').waitFor()
+    expect(await page.locator('iframe').evaluate(element => element.getBoundingClientRect().top)).toBeLessThan(200)
+  })
+
   notInQuick('has no finding of axe in light and dark, nor on a phone, which it fits', async () => {
     await open('', { colorScheme: 'light' })
     await page.locator('tbody .row').nth(2).click()

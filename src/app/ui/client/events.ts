@@ -17,9 +17,11 @@ export function subjectView(page: Page) {
   const tally = answers.markup('tally', { tickers: [ticker], ...event })
   const content = chartContent(page, bars.value, history.value)
   const eventText = field === '' ? when : `${field} = ${band}`
+  const heading = html`<h2 class="subject">${ticker} <span>${eventText}</span></h2>`
+  // Without bars the other answers are refused for the same reason.
+  if (bars.refusal !== null) return html`<main id="main">${heading}${refusal(bars.refusal)}</main>`
   return html`<main id="main">
-    <h2 class="subject">${ticker} <span>${eventText}</span></h2>
-    ${refusal(bars.refusal)}
+    ${heading}
     ${priceFigure(page, content)}
     ${refusal(history.refusal)}
     <div class="two">
@@ -79,7 +81,11 @@ function priceFigure({ question: { date, ticker, field, band } }: Page, content:
     if (drawnChart?.box !== box) drawnChart = { box, chart: new PriceChart(box, showDays) }
     drawnChart.chart.show(content)
     const drawn = `${ticker} ${field} ${band} ${date} ${content.bars.length}`
-    if (date !== '' && drawn !== lastDrawn) drawnChart.chart.moveTo(date)
+    if (date !== '' && drawn !== lastDrawn) {
+      drawnChart.chart.moveTo(date)
+      // The table of events is below the chart, which may be out of sight.
+      box.closest('figure')!.scrollIntoView({ block: 'nearest' })
+    }
     lastDrawn = drawn
   }
   const buttons: readonly (readonly [name: string, sign: string, act: (chart: PriceChart) => void])[] = [

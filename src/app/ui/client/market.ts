@@ -49,12 +49,17 @@ function conditionForm(page: Page) {
     event.preventDefault()
     page.ask({ when: page.text('when').trim(), tab: 'matches' })
   }
+  const sendOnEnter = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    ;(event.target as HTMLTextAreaElement).form!.requestSubmit()
+  }
   const chosenCondition = named.find(({ name }) => when === `@${name}`)
   return html`<form onSubmit=${send}>
       <label for="when">Condition</label>
       <div class="line">
-        <input id="when" class="code" value=${page.text('when')} spellcheck=${false} autocomplete="off"
-          onInput=${(event: InputEvent) => page.typed.set('when', (event.target as HTMLInputElement).value)} />
+        <textarea id="when" class="code" rows="2" value=${page.text('when')} spellcheck=${false} autocomplete="off" onKeyDown=${sendOnEnter}
+          onInput=${(event: InputEvent) => page.typed.set('when', (event.target as HTMLTextAreaElement).value)}></textarea>
         <button class="control">Find</button>
       </div>
     </form>

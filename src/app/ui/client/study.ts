@@ -14,6 +14,9 @@ export function studyView(page: Page, form: Form) {
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
     page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
+    // On a narrow screen the report is below the form.
+    const main = document.getElementById('main')!
+    if (main.getBoundingClientRect().top > innerHeight / 2) main.scrollIntoView()
   }
   const shownParams = params ?? paramsOfChart(page, form)
   const boxOf = (field: FormField) => fieldBox(page, field, shownParams[field.name])
@@ -49,7 +52,7 @@ function workingMessage() {
 
 /** The box of one parameter: a switch, a list of words, or a text. @param value to fill in */
 function fieldBox(page: Page, { name, help, takes, words }: FormField, value: unknown) {
-  const title = name.replaceAll('_', ' ')
+  const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
   const id = `field-${name}`
   const text = boxText(value)
   const choices = name === 'field' ? page.first.fields.map(field => field.name) : words
@@ -80,7 +83,7 @@ function strategyBoxes(page: Page, { strategies: texts }: Params) {
   }
   return html`${Array.from({ length: boxes }, (_, i) => {
     const id = `strategy-${i + 1}`
-    return html`<div class="box"><label for=${id}>strategy ${i + 1}</label>
+    return html`<div class="box"><label for=${id}>Strategy ${i + 1}</label>
       <textarea class="code" id=${id} name="strategies" rows="5" spellcheck=${false} defaultValue=${strategies[i] ?? ''}></textarea></div>`
   })}
   <button type="button" class="control" onClick=${add}>Add a strategy</button>`
