@@ -102,8 +102,14 @@ const EXIT = {
       { none: true },
     ),
   ),
-  stop: setBy('stop', nullable(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
-  target: setBy('target', nullable(DISTANCE, 'the same on the other side', { none: true })),
+  stop: setBy(
+    'stop',
+    nullable(DISTANCE, 'out at a loss of this distance from the entry price: 5%, 0.05, or 2atr', { none: true }),
+  ),
+  target: setBy(
+    'target',
+    nullable(DISTANCE, 'out at a gain of this distance from the entry price: 5%, 0.05, or 2atr', { none: true }),
+  ),
   trailing: setBy('trailing', nullable(DISTANCE, 'from the best price since', { none: true })),
   // Keys of the strategy in a result, which is read as a file, too.
   leave: withDefault(FLAG, false, 'out when the field leaves the band that was entered'),

@@ -329,7 +329,7 @@ export const SWEEP = {
   by: withDefault(
     oneOf(['pool', 'ticker'] as const, 'WHAT'),
     'pool',
-    'pool: a cell for all tickers together (default); ticker: one for each',
+    'pool: one combination for all tickers (default); ticker: one for each',
   ),
   prev_band: withDefault(FLAG, false, 'split combinations by the band before, too'),
   after: { ...SIGNALS.after, under: 'Which events' },
