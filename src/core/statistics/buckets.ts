@@ -55,7 +55,7 @@ export class Buckets {
     }
     const keys = this.#keys
     const before = this.before.fill(0)
-    // Counts the values of each bucket.
+    // Counts the values of each bucket. Of the two halves of a value, the second one has the upper bits.
     const halvesOfValues = new Int32Array(values.buffer, values.byteOffset, 2 * length)
     for (let i = 0; i < length; i++) {
       const key = bucketOfHalf(halvesOfValues[2 * i + 1]!)

@@ -417,7 +417,8 @@ class Search {
     for (let j = 0; j < counts.length; j++) {
       const column = columns[j]!
       const countAtLow = low[j]!
-      const count = countAtLow === high[j]! ? countAtLow : this.#countUpTo(j, x)
+      const hasValuesInBracket = countAtLow < high[j]!
+      const count = hasValuesInBracket ? this.#countUpTo(j, x) : countAtLow
       counts[j] = count
       const valuesUpToX = countsBefore[column]! + count
       const size = sizes[column]!
