@@ -173,7 +173,8 @@ class FieldsReader {
       const text = when[band]
       if (typeof text !== 'string')
         throw this.#faultAt(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
-      if (text.replaceAll(/#.*/g, '').trim().toLowerCase() !== OTHERWISE) {
+      const textWithoutComments = text.replaceAll(/#.*/g, '').trim()
+      if (textWithoutComments.toLowerCase() !== OTHERWISE) {
         const origin = { param: `${name}.${band}`, place: this.#document.inText(at) }
         return { band, condition: parseCondition(text, vocabulary, origin) }
       }

@@ -132,7 +132,7 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OptionalNames<T>>]: 
 
 /**
  * Parses parameters in the order of the table. Throws InvalidParameter for the first fault; unknown names and empty
- * values are faults.
+ * texts are faults.
  * @param fields the known fields
  */
 export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN_FIELDS): Read<T> {
@@ -149,7 +149,7 @@ export function readParams<T extends Table>(table: T, params: object, fields: Fi
   return read as Read<T>
 }
 
-/** The parameters that are not undefined. Throws InvalidParameter for an unknown name and for an empty value. */
+/** The parameters that are not undefined. Throws InvalidParameter for an unknown name and for an empty text. */
 export function definedParams(params: object, allowed: readonly string[]): Record<string, unknown> {
   if (typeof params !== 'object' || params === null || Array.isArray(params))
     throw invalid('not_allowed', { param: 'params', value: params, allowed: 'an object' })

@@ -187,10 +187,10 @@ const SIZE = textSetBy(
 
 /** The size from the values of a file. Throws InvalidParameter for options of another method, and for missing ones. */
 function readSize({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Size {
-  let wanted: readonly string[] = ['target', 'cap']
-  if (method === 'equal') wanted = []
-  if (method === 'fixed-fraction') wanted = ['fraction']
-  const unwanted = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
+  let keysOfMethod: readonly string[] = []
+  if (method === 'fixed-fraction') keysOfMethod = ['fraction']
+  if (method === 'vol-target') keysOfMethod = ['target', 'cap']
+  const unwanted = Object.keys(rest).find(key => rest[key] !== null && !keysOfMethod.includes(key))
   if (unwanted !== undefined) throw wrong(`${at}.${unwanted}`, `${at}.${unwanted} is not for ${method}.`)
   if (method === 'equal') return { method }
   if (method === 'fixed-fraction') return { method, fraction: SHARE_UP_TO_1.parse(`${at}.fraction`, rest.fraction) }
