@@ -215,6 +215,8 @@ export interface StatesQuery {
   timeframe: Timeframe
   /** The number of bars that conditions look back at the tickers they name (default 0). */
   lag?: number | undefined
+  /** Whether the bars of a ticker may be overwritten once the next one is read: the caller copies what it keeps. */
+  copiesBars?: boolean
 }
 
 /** The bars of one ticker with the queried fields. */

@@ -38,7 +38,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     tickers: () => events.tickers(),
     sectors: async () => (await prices.sectors?.()) ?? new Map(),
     bars: query => prices.bars(query),
-    async *states(query) {
+    async *states({ copiesBars: _, ...query }) {
       const iterator = events.histories(query)[Symbol.asyncIterator]()
       try {
         for (const ticker of query.tickers) {

@@ -268,10 +268,7 @@ export class Cache {
 
   /** All stored bars of a ticker, regardless of the day. */
   async storedSeries(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
-    const daily = (await this.store.bars(entry.ticker))!
-    if (timeframe === 'daily') return daily
-    const { barsAt } = await import('../../core/engine/record.js')
-    return barsAt(timeframe, daily, entry.assetClass)
+    return seriesIn(timeframe, (await this.store.bars(entry.ticker))!, entry)
   }
 
   /**
@@ -327,6 +324,17 @@ export class Cache {
     }
     this.#hasCheckedDefinitions = true
   }
+}
+
+/** A ticker's daily bars, or the weekly ones made of them. */
+export async function seriesIn(
+  timeframe: Timeframe,
+  daily: Series,
+  { assetClass }: Pick<TickerEntry, 'assetClass'>,
+): Promise<Series> {
+  if (timeframe === 'daily') return daily
+  const { barsAt } = await import('../../core/engine/record.js')
+  return barsAt(timeframe, daily, assetClass)
 }
 
 const RETRY_HINT = 'try again later; if no import is running, a rebuild finishes it'

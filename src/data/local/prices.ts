@@ -8,12 +8,13 @@ import {
   type FieldRecord,
   firstBars,
   type Series,
+  SeriesMemory,
   UNDEFINED,
 } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { BarStates, MarketBars, States, StatesQuery } from '../../core/source.js'
 import { entitle, entitleAftermath, planOf } from '../../core/tiers.js'
-import type { Cache } from './cache.js'
+import { type Cache, seriesIn } from './cache.js'
 import type { View } from './view.js'
 
 /** The most series in the cache: a pass over the universe reads each ticker once, and only a few repeatedly. */
@@ -45,15 +46,18 @@ export class Prices {
   }
 
   /** The bars of each ticker, with the bands and events of each field. Throws Busy if an import replaces bars meanwhile. */
-  async *states({ tickers, fields, timeframe, lag }: StatesQuery): AsyncGenerator<BarStates> {
+  async *states({ tickers, fields, timeframe, lag, copiesBars }: StatesQuery): AsyncGenerator<BarStates> {
     const cache = this.#cache
     for (const field of fields) entitle({ field }, cache.tier, cache.fieldSet)
     entitleAftermath(cache.tier)
     const today = await cache.today()
     const rangeStart = planOf(cache.tier).rangeStart(today)
+    const memory = new SeriesMemory()
+    const readBars = (ticker: string): Promise<ImportedBars> =>
+      copiesBars ? this.#readBars(ticker, timeframe, today, memory) : this.#barsFromCache(ticker, timeframe, today)
     let tickersRead = 0
     for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
-      const { prices, importedAt } = await this.#barsFromCache(tickers[tickersRead++]!, timeframe, today)
+      const { prices, importedAt } = await readBars(tickers[tickersRead++]!)
       const states: States[] = []
       for (const field of fields) {
         const view = await viewOn(field)
@@ -85,17 +89,17 @@ export class Prices {
     return cached
   }
 
-  /** Reads the bars of a series that were final on the day. */
-  async #readBars(ticker: string, timeframe: Timeframe, today: Day): Promise<ImportedBars> {
+  /** Reads the bars of a series that were final on the day. @param memory for the daily bars (default: new memory) */
+  async #readBars(ticker: string, timeframe: Timeframe, today: Day, memory?: SeriesMemory): Promise<ImportedBars> {
     const cache = this.#cache
     const entry = await cache.entry(ticker)
     const cutToKnown = (series: Series): Series => firstBars(series, barsKnownBy(series, today))
-    const daily = await cache.storedSeries(entry, 'daily')
+    const daily = (await cache.store.bars(ticker, memory))!
     const prices = {
       ticker,
       assetClass: entry.assetClass,
       adjustment: entry.prices,
-      series: cutToKnown(timeframe === 'daily' ? daily : await cache.storedSeries(entry, timeframe)),
+      series: cutToKnown(await seriesIn(timeframe, daily, entry)),
       barsAYear: barsPerYear(timeframe, cutToKnown(daily), entry.assetClass),
       // Takes all daily bars, and uses only those known today.
       delisting: await this.#delistings.finalPrice(ticker, daily, today),

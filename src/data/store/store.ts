@@ -316,7 +316,8 @@ export interface Store {
   ticker(ticker: string): Promise<TickerEntry | null>
   /** The date of the newest bar of all tickers, optionally up to a day; null without bars. */
   newestDay(upTo?: Day): Promise<Day | null>
-  bars(ticker: string): Promise<Series | null>
+  /** @param memory that the bars are read into (default: new memory) */
+  bars(ticker: string, memory?: SeriesMemory): Promise<Series | null>
   /** A ticker and its bars, read at one moment; null: unknown ticker. */
   tickerWithBars(ticker: string, allocation?: SeriesAllocation): Promise<{ entry: TickerEntry; series: Series } | null>
   /** All facts about a ticker, whether or not it has bars. @param except kinds that are not read */

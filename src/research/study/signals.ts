@@ -12,7 +12,7 @@ import {
   UNDEFINED,
 } from '../../core/model/series.js'
 import type { ContextFilter, EventFilter } from '../../core/params/studies.js'
-import { firstItem, type MarketBars, type PricedSource, type States } from '../../core/source.js'
+import { firstItem, type MarketBars, type PricedSource, type States, type StatesQuery } from '../../core/source.js'
 import { type Column, ColumnMemory } from '../../data/threads.js'
 
 /** The events of one ticker that pass a filter, as columns; oldest first. */
@@ -39,17 +39,18 @@ export interface TickerSignals {
 /**
  * The signals of each ticker, in the order of the query.
  * Throws NotFound, TierRestricted and Busy as the source does. Throws TierRestricted, too, where a filter needs
- * stability or flips and the tier hides them.
+ * stability or flips and the tier hides them. @param options as in `StatesQuery`
  */
 export async function* signalsOf(
   source: PricedSource,
   tickers: readonly string[],
   filter: EventFilter,
+  { copiesBars = false }: Pick<StatesQuery, 'copiesBars'> = {},
 ): AsyncGenerator<TickerSignals> {
   const { field, timeframe, when, lag } = filter
   const fields = when === undefined ? [field] : [field, when]
   let context: ContextBands | null = null
-  for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
+  for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag, copiesBars })) {
     // Read with the first ticker, so that an error of the ticker itself is reported first.
     if (context === null && filter.context !== null) context = await contextBandsOf(source, filter.context, timeframe)
     const [fieldStates, truths] = states

@@ -49,7 +49,9 @@ export async function subjectsOf(
   const contextBandsOn = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
   // All bands are read, because results also show the other bands of the field, and the events in other contexts.
   const anyBandFilter = { ...filter, bands: null, context: context && { ...context, bands: null } }
-  for await (const { prices, states, signals: allEvents } of signalsOf(source, names, anyBandFilter)) {
+  for await (const { prices, states, signals: allEvents } of signalsOf(source, names, anyBandFilter, {
+    copiesBars: true,
+  })) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
     const isChosenCode = allowedCodes(states.bands, bands)

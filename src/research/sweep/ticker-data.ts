@@ -198,7 +198,7 @@ export async function readTickers(
   const columns = new MarketColumns()
   const tickerData: TickerData[] = []
   const allFields = when === undefined ? fields : [...fields, when]
-  for await (const barStates of source.states({ tickers, fields: allFields, timeframe, lag })) {
+  for await (const barStates of source.states({ tickers, fields: allFields, timeframe, lag, copiesBars: true })) {
     tickerData.push(tickerDataOf(barStates, query, contexts, columns))
     await checkpoint(() => `reading ${barStates.prices.ticker}, ${tickerData.length} of ${tickers.length}`)
   }

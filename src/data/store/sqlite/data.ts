@@ -147,8 +147,8 @@ function sqliteStore(db: Session, unpublished?: { file: NewFile; lock: Connectio
       const day = newestDay(db)
       return day === null || day <= upTo ? day : newestUpTo(store, upTo)
     },
-    async bars(ticker) {
-      return (await store.tickerWithBars(ticker))?.series ?? null
+    async bars(ticker, memory) {
+      return (await store.tickerWithBars(ticker, { memory }))?.series ?? null
     },
     async tickerWithBars(ticker, allocation) {
       return db.readAtOneMoment(() => {
