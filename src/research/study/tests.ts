@@ -408,8 +408,8 @@ function yearMatchedMean({ members, calendar, n }: Cell): number {
       const to = countBelow(indices, countBelow(calendar, dayOf(year + 1, 1, 1)!))
       const first = next
       while (next < events.length && events[next]! < to) next++
-      const yearMean = sum(returns.subarray(from, to)) / (to - from)
-      total += (next - first) * yearMean
+      // In this order of operations, which decides the last digit.
+      total += ((next - first) * sum(returns.subarray(from, to))) / (to - from)
     }
   }
   return total / n
