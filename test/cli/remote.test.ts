@@ -301,6 +301,17 @@ describe('a fault of a server', () => {
     },
   )
 
+  test('a line after a refused question asks the same server, or says where it can be answered', async () => {
+    const { url } = await scripted(good)
+    const lastOf = async (line: string) =>
+      lastLine((await typed(`${line} --remote ${url}`, { env: { BANDS_API_KEY: KEY } })).err)
+    expect(await lastOf('status AAPL')).toBe(`bands status --remote ${url}`)
+    expect(await lastOf('now')).toBe(`bands now AAPL --remote ${url}`)
+    expect(await lastOf("screen 'rsi_zone enters oversold'")).toBe(
+      "bands screen 'rsi_zone enters oversold' --remote local",
+    )
+  })
+
   test('a limit says when to come back, and a refused key what to do', async () => {
     const limited = await scripted(
       refusal(429, 'rate_limit_exceeded', { reset: '2199-01-01T00:00:00Z', upgrade_url: 'https://x.example/up' }),

@@ -182,9 +182,10 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
   })
 }
 
-/** A line with the typed options that choose the database or server. */
+/** A line with the typed options that choose the database or server; not those of an address with a password. */
 export function withTypedSource(line: readonly string[], argv: readonly string[]): string[] {
-  return [...line, ...typedOptions(argv, SOURCE_SETTINGS)]
+  const options = typedOptions(argv, SOURCE_SETTINGS)
+  return options.some(word => /:\/\/[^/]*@/.test(word)) ? [...line] : [...line, ...options]
 }
 
 /** A line with the typed options that choose its files: of the database, and of accounts where it is about these. */

@@ -48,6 +48,7 @@ import {
   replaceWord,
   textWithOptionsOf,
   withTypedFiles,
+  withTypedSource,
 } from './command-line.js'
 import { commandsWithOption, joinConditionWords, suggestCommand, suggestInGroup } from './command-suggestions.js'
 import { wantsDebug } from './config.js'
@@ -275,7 +276,8 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
     if (!differOnlyInOrder(line, argv)) return [quotedLine(line)]
   }
   const [example] = (await entryOf(argv)?.load())?.examples ?? []
-  return [example ?? 'bands help all']
+  if (example === undefined) return ['bands help all']
+  return [[example, ...withTypedSource([], argv).map(quotedWord)].join(' ')]
 }
 
 /** The line of an error's remedy. Null without one, and for an unknown first word: `mendLine` finds the command. */

@@ -1,4 +1,4 @@
-import { type InvalidParameter, wrong } from '../../core/errors.js'
+import { type InvalidParameter, remedy, wrong } from '../../core/errors.js'
 import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import {
   type Condition,
@@ -81,7 +81,8 @@ function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[]
 function undecidedError(condition: Condition): InvalidParameter {
   const value = printCondition(condition)
   const words = `a search of a server takes bands of the last bar, joined by "and": not ${JSON.stringify(value)}.`
-  return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' })
+  const about = { remedy: remedy('screen', [], { remote: 'local' }, true) }
+  return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' }, about)
 }
 
 /** The filters of a search for one test; a negated test (`!=`) needs a filter for each band. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, didYouMean, NotFound, StorageError, suggest, wrong } from '../../../core/errors.js'
+import { BadData, didYouMean, NotFound, remedy, StorageError, suggest, wrong } from '../../../core/errors.js'
 import { dayAt, formatDay } from '../../../core/model/day.js'
 import { FACT_KINDS } from '../../../core/model/facts.js'
 import { count } from '../../../core/numbers.js'
@@ -63,7 +63,14 @@ async function showAccount(context: Context, args: Args, { url, pages }: Remote)
   if (args.flag('problems'))
     throw wrong('problems', `${url} says nothing about the bars of tickers; leave out --problems.`)
   if (ticker !== undefined)
-    throw wrong('ticker', `${url} says nothing about the data of a ticker; leave ${ticker} out.`, { value: ticker })
+    throw wrong(
+      'ticker',
+      `${url} says nothing about the data of a ticker; leave ${ticker} out.`,
+      { value: ticker },
+      {
+        remedy: remedy('status', [], { remote: url }),
+      },
+    )
   await context.show(describeAccount(await pages.account(), url))
 }
 
