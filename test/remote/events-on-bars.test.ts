@@ -72,7 +72,7 @@ describe('bands and events of a real server, on the same bars here', () => {
       expect(events).toBeGreaterThan(1_000)
       expect(await told.asOfDay()).toBe(TODAY)
       expect(told.remarks()[0]).toBe(
-        `Bands and events are as received, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are from here.`,
+        `Bands and events are as received, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are those of the database here.`,
       )
       expect(told.remarks().join(' ')).not.toContain('left out')
     },

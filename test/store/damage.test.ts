@@ -347,13 +347,13 @@ describe('the files next to the data', () => {
     ['DELETE FROM counters', /^alice: the counter of the (day|hour) .* says 0 credits, and the ledger 6$/],
     ['UPDATE keys SET hash = upper(hash)', /^the key .{8} is not formed like one$/],
     ["UPDATE keys SET identity = 'short'", /^the key short is not formed like one$/],
-    ["UPDATE accounts SET name = 'mallory'", /^the account mallory is filed wrongly$/],
+    ["UPDATE accounts SET name = 'mallory'", /^the account mallory is filed under another name$/],
     ['DELETE FROM secrets', /^the secret of the tags is not what was made$/],
     ["UPDATE ledger SET key = 'nobody00' WHERE request = 'r1'", /^1 rows of the ledger name a key that is not there/],
     ['PRAGMA foreign_keys = OFF; DELETE FROM accounts', /^rows of (keys|ledger) belong to none of accounts$/],
     [
       "PRAGMA ignore_check_constraints = ON; UPDATE accounts SET tier = 'gold'",
-      /^the account alice is of no tier, but of gold$/,
+      /^the account alice has the unknown tier gold$/,
     ],
   ])('are found damaged after %s', async (sql, what) => {
     const { accounts } = await filesBeside()

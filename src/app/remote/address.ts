@@ -11,7 +11,10 @@ export interface Address {
 
 const EXAMPLE = 'address of a server, such as https://api.example.com'
 
-/** Parses an address. Throws InvalidParameter for a faulty one, and for one that would send the key unencrypted. */
+/**
+ * Parses an address. Throws InvalidParameter for a faulty one. Throws it, too, if the key would be sent unencrypted and
+ * `allowPlainHttp` is false.
+ */
 export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
   const url = webUrl(text)
   if (url === null) {

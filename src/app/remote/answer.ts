@@ -168,7 +168,7 @@ export function errorMembers(document: unknown): Record<string, unknown> {
 
 /**
  * The type of the error in an answer, as its body says. A body of another server or a proxy has none, and the status
- * decides. Null if neither is known.
+ * decides. Null for a status without a type.
  */
 function errorTypeOf(status: number, body: ErrorBody): string | null {
   const hasMessage = body.text('message') !== ''

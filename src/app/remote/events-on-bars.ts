@@ -88,7 +88,7 @@ function rangeText(fieldHistories: readonly FieldHistory[]): string {
   const after = starts[0] === '' ? 'from the first event on' : `after ${starts[0]}`
   const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
   const differ = starts.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
-  return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are from here.`
+  return `Bands and events are as received, of dates ${after} ${until}${differ}; bars are those of the database here.`
 }
 
 /** A list with one sentence about the events that have no bar on their date; empty if there are none. */

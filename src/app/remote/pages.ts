@@ -171,7 +171,10 @@ function firstIndex(events: readonly BandEvent[], isMatch: (event: BandEvent) =>
   return index === -1 ? events.length : index
 }
 
-/** Whether a final event has the same values for the keys of the specification; a server may change its other keys. */
+/**
+ * Whether a final event has the same values for the keys of the specification; a server may change its other keys.
+ * @param newer undefined: the server no longer has the event
+ */
 function isSameEvent(stored: BandEvent, newer: BandEvent | undefined, timeframe: Timeframe): boolean {
   const { duration } = TIMEFRAMES[timeframe]
   const names = ['stability_at_entry', 'flips_recent_at_entry', 'flips_lookback', duration] as const

@@ -178,7 +178,10 @@ async function refuseOtherSources(pages: PageStore, tickers: readonly string[], 
   throw wrong('ticker', message, { value: first.ticker })
 }
 
-/** The price of the pages that a series still needs; before the first of its `coming` pages only `least` is known. */
+/**
+ * The price of the pages that a series still needs; before the first of its `coming` pages only `least` is known.
+ * @param startsAgain whether stored pages are ignored
+ */
 export function priceOf(series: StoredPages, { startsAgain }: { startsAgain: boolean }): Price {
   const kept = joinPages(series.kept)
   const coming = joinPages(series.coming)

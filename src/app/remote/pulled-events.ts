@@ -126,7 +126,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     return noEventsReason(range, [...new Set(events.map(event => event.band))])
   }
 
-  /** The history of a query. @param needsOutcomes throws TierRestricted if the tier hides later returns */
+  /** The history of a query. @param needsOutcomes whether to throw TierRestricted if the tier hides later returns */
   async #history(query: HistoryQuery, { needsOutcomes = false } = {}): Promise<EventHistory> {
     if (needsOutcomes) {
       // The caller's rights come first; otherwise #findEvents checks them.
@@ -154,7 +154,10 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     }
   }
 
-  /** The history of a query with a condition. Its fields may be of other tickers, which must have been pulled too. */
+  /**
+   * The history of a query with a condition. Its fields may be of other tickers, which must have been pulled too.
+   * @param needsOutcomes as in `#history`
+   */
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key)

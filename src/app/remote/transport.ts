@@ -181,7 +181,10 @@ export class Transport {
     return ms === null ? ownWait : { ms: Math.max(ms, this.#quietMs), demanded: true }
   }
 
-  /** Returns the answer of the last attempt, or throws the error that its status or failure means. */
+  /**
+   * Returns the answer of the last attempt, or throws the error that its status or failure means.
+   * @param wait the wait that another attempt would need; null if the last one is final
+   */
   #answerOrThrow(outcome: Attempt, { url, etag, deadline }: Question, attempts: number, wait: Wait | null): Answer {
     const { base } = this.address
     if ('failure' in outcome) {

@@ -46,7 +46,10 @@ interface Line {
 
 const MAX_SAMPLE_ROWS = 500
 
-/** The dialect of a text table, by its first bytes. Throws BadData for text that is no table, or has no rows. */
+/**
+ * The dialect of a text table, by its first bytes. Throws BadData for text that is no table, or has no rows.
+ * @param isWholeFile whether `head` is the whole file
+ */
 export function detectDialect(file: string, head: Buffer, isWholeFile: boolean, hints: CheckedHints): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
@@ -79,7 +82,10 @@ export function detectDialect(file: string, head: Buffer, isWholeFile: boolean, 
   }
 }
 
-/** The lines that are not blank. A last line without an end may be cut off: it is dropped, unless it is the only one. */
+/**
+ * The lines of the head that are not blank. A last line without an end may be cut off if the head is not the whole file.
+ * Then it is dropped, unless it is the only one.
+ */
 function linesOf(head: Buffer, start: number, eol: string, isWholeFile: boolean): Line[] {
   const lines: Line[] = []
   let number = 0
@@ -246,7 +252,10 @@ function guessDelimiter(lines: readonly string[]): string {
   return evenDelimiter ?? ','
 }
 
-/** The error for dates whose form is unknown, or that may have the day or the month first. */
+/**
+ * The error for dates whose form is unknown, or that may have the day or the month first.
+ * @param text the first date; undefined without any
+ */
 export function unknownDateFormatError(
   place: FilePosition,
   name: string,

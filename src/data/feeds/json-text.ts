@@ -189,7 +189,7 @@ const CLOSE_OBJECT = 125
 
 const COLON_AFTER_KEY = /\s*:/y
 
-/** The first repeated key of an object, and its offset; the text is valid JSON. */
+/** The first repeated key of an object, and its offset; null if none is repeated. The text must be valid JSON. */
 function repeatedKey(text: string): { key: string; offset: number } | null {
   // For each bracket that is open the keys so far of its object; null for a list.
   const keysByBracket: (Set<string> | null)[] = []

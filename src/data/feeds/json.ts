@@ -152,7 +152,10 @@ function asText(value: unknown): string {
   return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
-/** Finds positions of rows in a JSON document. A rejected row is written as an object that can be imported again. */
+/**
+ * Finds positions of rows in a JSON document. A rejected row is written as an object that can be imported again.
+ * @param ticker of all rows; null: each row has its own
+ */
 function rowPositions(
   text: JsonText,
   table: JsonTable,

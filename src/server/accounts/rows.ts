@@ -75,7 +75,7 @@ export const foldName = (name: string): string => name.normalize('NFC').toLowerC
 
 /** An ISO time. Throws StorageError for an impossible time, in milliseconds since 1970. @param owner for the message */
 function isoTime(at: number, owner: string): string {
-  if (!isStorableTime(at)) throw damagedRowError(`${owner} has a time that is none (${at})`)
+  if (!isStorableTime(at)) throw damagedRowError(`${owner} has an impossible time (${at})`)
   return new Date(at).toISOString()
 }
 

@@ -308,7 +308,7 @@ export class OncePerTurn<T> {
     return this.#result
   }
 
-  /** The result of this turn. Its first caller starts the work. */
+  /** The result of this turn; `result` has it once it is there. The first caller starts the work. */
   ask(): Promise<T> {
     if (this.#pending !== null) return this.#pending
     const pending = this.#work()

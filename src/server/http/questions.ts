@@ -92,7 +92,7 @@ export class Questions {
   /** A handler that changes the watch list of the account, free of charge. */
   listChangeHandler(change: ChangeList): Handler {
     return this.withValidKey(async (exchange, { account }) => {
-      readParams({}, parametersOf(exchange.search))
+      readParams({}, parametersOf(exchange.search)) // refuses any parameter
       return uncachedJson(await change(this.#accounts, account, await readJsonBody(exchange)))
     })
   }
@@ -191,7 +191,7 @@ export class Questions {
 
   /**
    * Throws RateLimited if the caller has too few credits for a question, so that no time goes into its answer. A wrong
-   * question throws its own error instead, and a question without an answer throws none.
+   * question throws its own error instead. A question without data throws nothing here: its answer, NotFound, is free.
    */
   async #refuseWithoutCredits(exchange: Exchange, caller: Caller, query: QuestionForService): Promise<void> {
     const { question, service } = query

@@ -152,7 +152,8 @@ export class Requests {
     const hasUnreadBody = exchange.hasBody && !exchange.isRead
     const shouldClose = this.#closing || this.#connections.isCrowded
     const mayClose = shouldClose && this.#connections.isLatestRequest(exchange.request.socket, requestNumber)
-    if (hasUnreadBody || status === 414 || mayClose) allHeaders.push('Connection', 'close')
+    const isUrlTooLong = status === 414
+    if (hasUnreadBody || isUrlTooLong || mayClose) allHeaders.push('Connection', 'close')
     exchange.response.writeHead(status, allHeaders)
     if (exchange.request.method === 'HEAD' || !hasBody) exchange.response.end()
     // If bytes equal characters, the body is ASCII, which node copies faster as Latin-1.

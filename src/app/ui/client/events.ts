@@ -43,7 +43,10 @@ export function refusal(text: string | null) {
 let lastContent: ChartContent | null = null
 let lastInputs: readonly unknown[] = []
 
-/** The content of the chart. It is the same object for the same answers, so that the chart need not be drawn again. */
+/**
+ * The content of the chart. It is the same object for the same answers, so that the chart need not be drawn again. An
+ * answer is null until it has come.
+ */
 function chartContent(
   { question: { field, band }, first }: Page,
   bars: ExportedBar[] | null,

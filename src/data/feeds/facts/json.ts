@@ -63,7 +63,7 @@ function refuseSeveralTickers(file: string, tickerHint: string, list: readonly u
   if (other !== undefined) throw severalTickersError({ file }, tickerHint, symbols[0]!, other)
 }
 
-/** Adds the split of a row. Throws BadCell for a bad value. */
+/** Adds the split of a row. Throws BadCell for a bad value. @param tickerHint the user's ticker; null: the row's */
 function addSplit(row: JsonObject, tickerHint: string | null, sink: FactsSink): void {
   const symbol = typeof row.ticker === 'string' ? row.ticker : ''
   const ticker = tickerHint ?? parseTicker(symbol)

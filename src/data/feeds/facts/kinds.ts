@@ -105,7 +105,10 @@ class Header {
   }
 }
 
-/** Text about the required columns that a header lacks, and the names that may be misspellings of them. */
+/**
+ * Text about the required columns that a header lacks, and the names that may be misspellings of them.
+ * @param known the user's day, which replaces a column of that name
+ */
 function missingColumnsText(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const misspellings = missing.flatMap(column => header.misspellingsOf(column).map(quoted))

@@ -108,7 +108,10 @@ function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
   return `${requestId}\t${key}\t${endpoint}\t${credits}\t${at}`
 }
 
-/** The arguments of the charging function in the order of its parameters. A run and its lines are numbered from 1. */
+/**
+ * The arguments of the charging function in the order of its parameters. A run and its lines are numbered from 1.
+ * @param wasSent whether the batch was sent before, with unknown result
+ */
 function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSent: boolean): unknown[] {
   const runCounts = new Map<string, number>()
   /** The minute of the last charge of each key, in milliseconds since 1970. */

@@ -30,8 +30,8 @@ function accountAndKeyDamages(db: Session): string[] {
   const accounts = db.all<StoredAccount>('SELECT name, folded, tier, created FROM accounts ORDER BY id')
   const wronglyFolded = accounts.filter(({ name, folded }) => foldName(name) !== folded)
   const withBadTime = accounts.filter(({ created }) => !isStorableTime(created))
-  const withoutTier = accounts.filter(({ tier }) => !TIER_NAMES.includes(tier))
-  const reportedNames = new Set([...wronglyFolded, ...withBadTime, ...withoutTier].map(({ name }) => name))
+  const withUnknownTier = accounts.filter(({ tier }) => !TIER_NAMES.includes(tier))
+  const reportedNames = new Set([...wronglyFolded, ...withBadTime, ...withUnknownTier].map(({ name }) => name))
   const changedAccounts = damagedRows<AccountRow>(db, 'accounts').filter(({ name }) => !reportedNames.has(name))
 
   const keys = db.all<Pick<KeyRow, 'identity' | 'hash'>>('SELECT identity, hash FROM keys ORDER BY id')
@@ -44,10 +44,10 @@ function accountAndKeyDamages(db: Session): string[] {
     ...changedAccounts.map(({ name }) => `the account ${name} is not what was written`),
     ...changedKeys.map(({ identity }) => `the key ${identity} is not what was written`),
     ...malformed.map(({ identity }) => `the key ${identity} is not formed like one`),
-    ...wronglyFolded.map(({ name }) => `the account ${name} is filed wrongly`),
-    ...withBadTime.map(({ name }) => `the account ${name} has a time that is none`),
-    ...(areKeyTimesPossible ? [] : ['a key has a time that is none']),
-    ...withoutTier.map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
+    ...wronglyFolded.map(({ name }) => `the account ${name} is filed under another name`),
+    ...withBadTime.map(({ name }) => `the account ${name} has an impossible time`),
+    ...(areKeyTimesPossible ? [] : ['a key has an impossible time']),
+    ...withUnknownTier.map(({ name, tier }) => `the account ${name} has the unknown tier ${tier}`),
   ]
 }
 
