@@ -78,6 +78,12 @@ function editsOf({ ofFirst, key }: Edited): readonly Edit[] {
       'SIM0001: what is said of it (dates, prices, source) is not what was written',
       ask,
     ],
+    [
+      'no list of its chunks',
+      "UPDATE tickers SET chunks = 'null' WHERE ticker = 'SIM0001'",
+      'SIM0001: what is said of it (dates, prices, source) is not what was written',
+      ask,
+    ],
     ['bars of another ticker', othersBars, 'SIM0001: its bars are not what was written', bars],
     ['a close that is doubled', ofPart('prices'), 'SIM0001: its bars are not what was written', bars],
     ['bars that are gone', `DELETE FROM chunks WHERE ${ofFirst}`, 'SIM0001: its bars are missing', bars],

@@ -116,10 +116,10 @@ export interface ChunkList {
   chunks: string
 }
 
-/** The hashes of chunks that a row lists, by part. A list that is damaged and no JSON gives none. */
+/** The hashes of chunks that a row lists, by part; none if the list is damaged and no JSON object. */
 export function decodeChunkHashes({ chunks }: ChunkList): Partial<Record<Part, string>> {
   try {
-    return JSON.parse(chunks)
+    return JSON.parse(chunks) ?? {}
   } catch {
     return {}
   }
