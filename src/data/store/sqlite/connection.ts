@@ -99,7 +99,7 @@ function createDatabase(path: string, kind: DatabaseKind): void {
   }
 }
 
-/** Creates a database that will be named `path` under its temporary name. @param finish last work before it is returned */
+/** Creates a database that will be named `path` under its temporary name. @param finish the last work on it */
 export function createPartial(
   path: string,
   partial: string,

@@ -176,8 +176,8 @@ class SqliteLists implements Lists {
   }
 
   /**
-   * Saves up to which day the series of a question were answered; a stored later day stays. A mark without a field counts
-   * for all fields of its series, so a field's own mark of the same day is deleted.
+   * Saves up to which day the series of a question were answered; a stored later day stays. A mark without a field
+   * counts for all fields of its series, so a field's own mark of the same day is deleted.
    */
   async saveMarks(question: string, marks: readonly Mark[]): Promise<void> {
     this.#writeAndHash(db => {
@@ -219,11 +219,11 @@ function listFromRow(db: Session, { name, condition }: ListRow): NamedList {
 }
 
 /**
- * The marks of a question: up to which day each ticker was answered. A file that is only read keeps its schema, which
- * may have no marks of fields, or no hashes. Throws Damaged if any mark of the file is damaged, even one of another
- * question: the damage may be in its question. A wrong day would leave out changes.
+ * The marks of a question: up to which day each ticker was answered. Throws Damaged if any mark of the file is damaged,
+ * even one of another question: the damage may be in its question. A wrong day would leave out changes.
  */
 function selectMarks(db: Session, question: string): Mark[] {
+  // A file that is only read keeps its schema, which may have no hashes, or no marks of fields.
   const [damage] = db.schema < SCHEMA_WITH_HASHES ? [] : markDamages(db)
   if (damage !== undefined) throw new Damaged(db.location, damage)
   const marks = db.all<Mark>(SELECT_MARKS, question)
@@ -246,24 +246,24 @@ function marksBySeries(marks: readonly Mark[]): Map<string, Map<string | null, n
 }
 
 /**
- * The marks of a series to write, by field; null is the key of the mark of all fields. `redundant` are fields whose own
- * mark equals that, and is deleted. The later mark counts, whether it is from before or from now.
+ * What to write after a question was answered again. `marks` has the days that changed, by field; null: all fields
+ * without a mark of their own. `redundant` are fields whose own mark is no longer needed. The later of two days counts.
  */
 function changedMarks(
   before: SeriesMarks,
   marksNow: SeriesMarks,
 ): { marks: Map<string | null, number>; redundant: string[] } {
-  const markOf = (field: string | null): number => {
-    const days = [before, marksNow].map(marks => marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY)
-    return Math.max(...days)
-  }
+  const dayIn = (marks: SeriesMarks, field: string | null): number =>
+    marks.get(field) ?? marks.get(null) ?? Number.NEGATIVE_INFINITY
+  const laterDay = (field: string | null): number => Math.max(dayIn(before, field), dayIn(marksNow, field))
+  const dayOfAllFields = laterDay(null)
   const marks = new Map<string | null, number>()
   const redundant: string[] = []
   for (const field of new Set([null, ...before.keys(), ...marksNow.keys()])) {
-    const day = markOf(field)
-    if (field !== null && day === markOf(null)) {
-      if (before.has(field)) redundant.push(field)
-    } else if (day !== before.get(field) && Number.isFinite(day)) marks.set(field, day)
+    const day = laterDay(field)
+    const needsNoMark = field !== null && day === dayOfAllFields
+    if (needsNoMark && before.has(field)) redundant.push(field)
+    if (!needsNoMark && day !== before.get(field) && Number.isFinite(day)) marks.set(field, day)
   }
   return { marks, redundant }
 }
@@ -299,12 +299,13 @@ const renameTickerSql = (table: Table): string =>
 const DELETE_FIELD_MARK = 'DELETE FROM seen_fields WHERE list = ? AND ticker = ? AND timeframe = ? AND field = ?'
 
 /**
- * SQL that finds lists that cannot be, and marks of missing lists. A mark is the day up to which the changes of some
- * lists were reported; it has their names, joined by commas. @param schema of the file: older ones have fewer tables
+ * SQL that finds lists without a name, or with both a condition and tickers, and marks of missing lists. A mark is the
+ * day up to which the changes of some lists were reported; it has their names, joined by commas.
+ * @param schema of the file: older ones have fewer tables
  */
 export function strayRowsSql(schema: number): string {
   const tables = MARK_TABLES.slice(0, schema < SCHEMA_WITH_FIELD_MARKS ? 1 : 2)
-  // Fewer lists than a mark has names: one of its lists is gone.
+  // A mark has one name more than commas. With fewer lists than names, one of its lists is gone.
   const marks = `(${tables.map(table => `SELECT list FROM ${table}`).join(' UNION ALL ')})`
   return `
   SELECT 'the list ' || name || ' has a condition and tickers' AS what FROM lists
@@ -333,7 +334,8 @@ function markDamages(db: Session): Damage[] {
   return MARK_TABLES.flatMap(table => damagedRows<Mark & { list: string }>(db, table)).map(
     ({ list, ticker, timeframe }) => {
       // `a,b#digest`: the lists of a question, and a hash of its other options.
-      const [name = ''] = list.split('#')[0]!.split(',')
+      const [names = ''] = list.split('#')
+      const [name = ''] = names.split(',')
       const forList = name === '' ? '' : ` for ${quoted(name)}`
       const what = `the day up to which changes of ${quoted(ticker)} (${quoted(timeframe)}) were reported${forList}`
       return changedRowDamage(what, name === '' ? null : remedy('watch remove', [name]))

@@ -87,8 +87,8 @@ const SELECT_CHUNKS =
   'SELECT chunk, columns FROM chunks WHERE ticker_id = +? AND timeframe = +? AND part = +? ORDER BY chunk'
 
 /**
- * Reads the series of some tickers at once, and returns a function that gives the rows of one of them. In a whole market
- * a statement costs more than its rows. Nothing is checked.
+ * Reads the series of some tickers at once, and returns a function that gives the rows of one of them. In a whole
+ * market a statement costs more than its rows. Nothing is checked.
  */
 export function readRawSeries(
   db: Session,

@@ -341,8 +341,8 @@ function moveBarsToChunks(db: Connection): void {
 }
 
 /**
- * Writes a ticker's bars as chunks, and the hashes of the chunks into its row. Damaged bars get hashes of no content, so
- * that they stay damaged.
+ * Writes a ticker's bars as chunks, and the hashes of the chunks into its row. Damaged bars get hashes of no content,
+ * so that they stay damaged.
  * @param row undefined if its bars are lost
  */
 function moveTickerToChunks(db: Connection, id: number, row: Hashed<BarsRow> | undefined): void {

@@ -15,8 +15,8 @@ import { addToListed } from './pages.js'
 import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
- * Replaces one ticker, but writes only the chunks that differ. If the record is a tail (earlier stored chunks stay), all
- * its chunks are written. Must be called inside a transaction. @param record may be packed already
+ * Replaces one ticker, but writes only the chunks that differ. If the record is a tail (earlier stored chunks stay),
+ * all its chunks are written. Must be called inside a transaction. @param record may be packed already
  */
 export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
   const { entry, isTail, bars, daily, weekly } = 'isTail' in record ? record : pack(record)
@@ -32,7 +32,8 @@ export function putRecord(db: Session, record: TickerRecord | PackedRecord): voi
   // Lost rows are noticed by `listed`, which has the ticker of a tail already.
   if (!isTail) addToListed(db, ticker, 'bars')
   // The last chunks of all parts are written next to each other, because a new bar changes all of them.
-  for (const isLast of [false, true]) for (const chunk of chunks) if (chunk.isLast === isLast) putChunk(db, id, chunk)
+  for (const chunk of chunks) if (!chunk.isLast) putChunk(db, id, chunk)
+  for (const chunk of chunks) if (chunk.isLast) putChunk(db, id, chunk)
   for (const { timeframe, summary, parts } of [daily, weekly])
     putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: encodeChunkHashes(parts) })
 }

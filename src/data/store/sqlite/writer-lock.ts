@@ -37,7 +37,7 @@ export class WriterLock {
     this.#lock = lock
   }
 
-  /** Takes the lock, and writes the row of the writer. Throws Busy naming the holder, StorageError if it cannot lock. */
+  /** Takes the lock, and writes the row of the writer. Throws Busy naming the holder; StorageError without locks. */
   take(writer: Writer): void {
     this.#changeUnderLock(() => {
       refuseIfHeld(this.#db.location, this.#holder())
