@@ -243,7 +243,7 @@ describe('a SQLite file', () => {
         written('bad.db', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)])),
         /damaged|cannot open/,
       ],
-      [join(folder, 'folder.db'), 'cannot read'],
+      [join(folder, 'folder.db'), 'is a folder, and a database is a file'],
     ] as const) {
       const image = statSync(path).isFile() ? readFileSync(path) : null
       for (const readonly of [true, false]) {
