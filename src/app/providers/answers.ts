@@ -1,6 +1,6 @@
 import { BadData } from '../../core/errors.js'
-import type { Day } from '../../core/model/day.js'
-import { BAR_FIGURES, emptySeries, type Series, sliceBars } from '../../core/model/series.js'
+import { countBelow, countUpTo, type Day } from '../../core/model/day.js'
+import { BAR_FIGURES, emptySeries, firstBars, type Series } from '../../core/model/series.js'
 import type { TickerBars, TickerFacts } from '../../data/feeds/feed.js'
 import { readFile } from '../../data/feeds/read.js'
 import type { Vendor } from './vendor.js'
@@ -65,24 +65,26 @@ function withoutKey({ place, message }: BadData, vendor: Vendor): BadData {
   return new BadData(place, vendor.withoutKey(message.slice(message.indexOf(': ') + 2)))
 }
 
-/** Joins the pages of each ticker into one series, up to a day, this included. For a day that two pages have, the later page counts. */
+/**
+ * Joins the pages of each ticker into one series, which ends by the day `until`. A ticker without bars by then is left
+ * out. @param pages may overlap at their ends, where the page that begins later counts
+ */
 export function joinPages(pages: readonly TickerBars[], until: Day): TickerBars[] {
   const byTicker = Map.groupBy(pages, ({ ticker }) => ticker)
   return [...byTicker.values()].flatMap(tickerPages => {
     const joined = joinSeries(tickerPages.map(page => page.bars))
-    const bars = sliceBars(joined, 0, joined.days.findLastIndex(day => day <= until) + 1)
+    const bars = firstBars(joined, countUpTo(joined.days, until))
     return bars.days.length === 0 ? [] : [{ ...tickerPages[0]!, bars }]
   })
 }
 
-/** Joins series in the order of their days. For a day that two series have, the later series counts. */
+/** Joins series in the order of their first days, each up to the first day of the next one. */
 function joinSeries(parts: readonly Series[]): Series {
   if (parts.length === 1) return parts[0]!
   const ordered = parts.toSorted((a, b) => a.days[0]! - b.days[0]!)
-  // Each part without its days from the start of the next part on.
   const cutParts = ordered.map((part, i) => {
-    const nextStart = ordered[i + 1]?.days[0] ?? Number.POSITIVE_INFINITY
-    return sliceBars(part, 0, part.days.findLastIndex(day => day < nextStart) + 1)
+    const next = ordered[i + 1]
+    return next === undefined ? part : firstBars(part, countBelow(part.days, next.days[0]!))
   })
   const length = cutParts.reduce((sum, { days }) => sum + days.length, 0)
   const joined = emptySeries('daily', length)

@@ -22,9 +22,9 @@ export interface FetchedTicker {
   ticker: string
   provider: string
   /**
-   * `loaded`: new, or brought up to date. `reloaded`: the whole history once more, after a split or dividend. `current`:
-   * nothing new can have come. `unknown`: the vendor does not know it. `refused`: its bars do not fit the stored ones, or
-   * cannot be read.
+   * `loaded`: new, or brought up to date. `reloaded`: the whole history once more, after a split or dividend.
+   * `current`: nothing new can have come. `unknown`: the vendor does not know it. `refused`: its bars do not fit the
+   * stored ones, or cannot be read.
    */
   outcome: 'loaded' | 'reloaded' | 'current' | 'unknown' | 'refused'
   added: number
@@ -180,7 +180,10 @@ export class Fetching {
     return (await this.#importer.entry(ticker)) === null ? dotted : ticker
   }
 
-  /** The first day to ask for and the source of its bars; null if the vendor cannot have new bars. */
+  /**
+   * The first day to ask for, and the `source` under which the bars are stored: vendor and range. null if the vendor
+   * cannot have new bars.
+   */
   async #fetchStart(ticker: string): Promise<{ from: Day; source: string } | null> {
     const { provider, lastFinal: until } = this.#vendor
     const { after, replace = false } = this.#request
@@ -218,7 +221,7 @@ export class Fetching {
     return this.#isUpdate && this.#vendor.provider.market !== undefined && this.#days.length < this.#groups.length
   }
 
-  /** The working days that an update asks for. */
+  /** The working days that an update by day asks for, from the earliest start of all groups on. */
   get #days(): Day[] {
     const from = Math.min(...this.#groups.map(group => group.from))
     const { lastFinal: to } = this.#vendor
@@ -341,7 +344,7 @@ export class Fetching {
   }
 }
 
-/** Groups tickers that may share calls: same source, at most `symbols` tickers. Each group starts at its earliest day. */
+/** Groups tickers that may share calls: of one source, at most `symbols`. Each group starts at its earliest day. */
 function groupTickers(
   { symbols }: Provider,
   pending: readonly { ticker: string; from: Day; source: string }[],

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import type { Provider } from './provider.js'
 
 /**
- * Keeps the number of calls in a period within what a vendor allows. The times of the calls are in a file, so that later
- * and simultaneous runs count them, too.
+ * Keeps the number of calls in a period within what a vendor allows. The times of the calls are in a file, so that
+ * later and simultaneous runs count them, too.
  */
 export class Pace {
   readonly #pace: Provider['pace']

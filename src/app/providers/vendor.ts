@@ -181,7 +181,10 @@ export class Vendor {
     return Number.isInteger(status) && status >= 300 ? status : 200
   }
 
-  /** The address of the next page, with the token in a page's text; null after the last. Throws BadData for the same address. */
+  /**
+   * The address of the next page, by the token in a page's text; null after the last page. Throws BadData if it is the
+   * address of this page.
+   */
   #nextUrl(url: string, text: string): string | null {
     const { next } = this.provider
     if (next === undefined) return null
