@@ -71,7 +71,7 @@ describe('the built program in a shell', () => {
     const full = folder.file('full')
     const refused = await sh(`ln -s /dev/full "${full}"; ${bars} "${full}"; echo $? >&2; test -L "${full}"`)
     expect(refused.code).toBe(0)
-    expect(refused.err.replace(/\s+/g, ' ')).toMatch(/the disk is full\. 6 $/)
+    expect(refused.err.replace(/\s+/g, ' ')).toMatch(/the disk is full\. try: bands doctor 6 $/)
   })
 
   notInQuick('waits for a slow reader', async () => {
