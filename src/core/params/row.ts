@@ -257,7 +257,8 @@ export function exampleOf([flags, help, , , words = [], parameter]: OptionSpec):
   }
   if (parameter === undefined) return words[0] ?? null
   const { kind, fallback } = parameter
-  const isPlain = typeof fallback === 'string' || typeof fallback === 'number'
+  // A day is a number.
+  const isPlain = typeof fallback === 'string' || (typeof fallback === 'number' && kind.schema.format !== 'date')
   return kind.example ?? (isPlain ? String(fallback) : exampleInSchema(kind.schema))
 }
 
