@@ -93,6 +93,8 @@ const SLIPS = [
   ["screen 'sector = Energy'", 'status --wide'],
   ['events AAPL pe_vs_history', 'events AAPL pe_vs_historical'],
   ['rename AAPL GSPC', 'status GSPC'],
+  ['watch add AAPL', 'watch add mine AAPL'],
+  ['simulate 2 --bars 300 --end foo', 'simulate 2 --bars 300 --end 2017-01-03'],
   ['accounts create ann --tier gold', 'accounts create ann --tier free'],
   ['accounts add bob --tier free', 'accounts create bob --tier free'],
   ['keys new ann', 'keys create ann'],
@@ -181,7 +183,12 @@ test('a line about strategy files keeps them', async () => {
 
 test.each([
   ['export events --all --partition-by ticker', 'export events --all --partition-by ticker --write events'],
+  ['export facts --tickers AAPL', 'export facts --tickers AAPL --write facts'],
   ['keys revoke bands_4fQz81Lk_secret', 'keys list'],
+  [
+    'screen rsi_zone=oversold --webhook http://127.0.0.1:1/x',
+    'screen rsi_zone=oversold --webhook http://127.0.0.1:1/x --allow-private',
+  ],
 ])('bands %s ends with bands %s, which is not run here', async (line, then) => {
   const { code, err } = await ask(line)
   expect([code, lastLine(err)]).toEqual([2, `bands ${then}`])

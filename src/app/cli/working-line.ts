@@ -476,8 +476,12 @@ function exampleFor({ vocabulary, parts }: Line, spec: OptionSpec): string | nul
 function addNeededParts(line: Line): void {
   const { needsOneOf = [], arguments: takenArguments = [] } = line.command
   const typedWords = line.parts.filter(part => typeof part === 'string')
-  if (takenArguments.at(-1)?.[0] === '<TICKER...>' && typedWords.length === takenArguments.length - 1)
-    line.parts.push(line.vocabulary.tickers[0] ?? 'AAPL')
+  if (takenArguments.at(-1)?.[0] === '<TICKER...>' && typedWords.length === takenArguments.length - 1) {
+    const { tickers } = line.vocabulary
+    // The name of the list is missing if the only word is a ticker.
+    if (typedWords.length === 1 && tickers.includes(typedWords[0]!)) line.parts.unshift('mine')
+    else line.parts.push(tickers[0] ?? 'AAPL')
+  }
   // A strategy file has the exits of the backtest.
   const hasFile = typedWords.some(word => /\.(ya?ml|json)$/.test(word))
   // Named tickers replace --all.

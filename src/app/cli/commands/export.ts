@@ -189,7 +189,10 @@ async function exportPartitions(
 
 /** Writes facts into a new folder, with a file for each kind. The folder appears when it is complete. */
 async function exportFactsFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
-  if (out === undefined) throw wrong('write', 'facts are several files: name a folder with --write.')
+  if (out === undefined) {
+    const line = remedy('export', [], { write: 'facts' }, true)
+    throw wrong('write', 'facts are several files: name a folder with --write.', {}, { remedy: line })
+  }
   const refusedNames = ['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(FILTER_OPTIONS)]
   const [refusedName] = Object.keys(args.params(refusedNames))
   if (refusedName !== undefined) {
