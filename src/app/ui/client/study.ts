@@ -46,7 +46,7 @@ export function studyView(page: Page, form: Form) {
 /** The message while a question runs, with a button that stops it. */
 function workingMessage() {
   const stop = (): void => void post('/stop', {}).catch(() => {})
-  return html`<p role="status">Working… A question of many tickers takes a while.
+  return html`<p role="status">Working… A question of many tickers takes a while.${' '}
     <button type="button" class="control" onClick=${stop}>Stop</button></p>`
 }
 
