@@ -75,6 +75,8 @@ describe('the library', () => {
     await expect(bands.poolEvents({ tickers: [], field: 'rsi_zone' })).rejects.toThrow('ticker')
     await expect(bands.poolEvents({ tickers: ['ONE', 'NONE'], field: 'rsi_zone' })).rejects.toThrow(NotFound)
     await expect(bands.tally({ tickers: [], field: 'rsi_zone' })).rejects.toThrow(InvalidParameter)
+    await expect(bands.screen({ tickers: [], when: 'rsi_zone = neutral' })).rejects.toThrow('leave it out for all')
+    await expect(bands.changes({ tickers: [] })).rejects.toThrow('leave it out for all')
     await bands.close()
     await expect(openBands({ asOf: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'as_of' })
     for (const threads of [0, -1, 1.5, 257])

@@ -475,10 +475,12 @@ export class BandsClient extends Studies {
     return knownFacts(this.#local, readParams(FACTS, params))
   }
 
-  /** The tickers that a caller names; all that have bars if it names none. */
+  /** The tickers that a caller names; all that have bars without a list. Throws InvalidParameter for an empty one. */
   async #tickersOrAll(tickers: unknown): Promise<readonly string[]> {
-    const names = tickersOf(tickers ?? [])
-    return names.length > 0 ? names : this.#local.withBars()
+    if (tickers == null) return this.#local.withBars()
+    const names = tickersOf(tickers)
+    if (names.length > 0) return names
+    throw new InvalidParameter('tickers is empty: name at least one, or leave it out for all.', { param: 'tickers' })
   }
 
   protected async market(): Promise<PricedSource> {
