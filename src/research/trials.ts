@@ -267,8 +267,8 @@ class FallbackTrials implements Trials {
   }
 
   /**
-   * The logged trials of a kind, then those of this run that could not be written, each once. Once writing has failed, a
-   * log that cannot be read counts as empty. @param since milliseconds since 1970: only trials logged from then on
+   * The logged trials of a kind, then those of this run that could not be written, each once. Once writing has failed,
+   * a log that cannot be read counts as empty. @param since milliseconds since 1970: only trials logged from then on
    */
   async of(kind: TrialKind, since?: number): Promise<readonly Trial[]> {
     const logged = this.#ledger.of(kind, since)

@@ -105,8 +105,8 @@ const MANIFEST = 'manifest.json'
 const MAX_MANIFEST_BYTES = 2 ** 20
 
 /**
- * Copies the existing files into a new folder. Throws NotFound where there is no file, InvalidParameter where the name is
- * taken, BadData for a damaged database, StorageError.
+ * Copies the existing files into a new folder. Throws NotFound where there is no file, InvalidParameter where the name
+ * is taken, BadData for a damaged database, StorageError.
  */
 export async function backUp(files: Files, target: string, now = new Date()): Promise<Manifest> {
   const kinds = existingKinds(files)
@@ -348,8 +348,8 @@ function removeOlder(files: Files, parent: string, keep: number): string[] {
 }
 
 /**
- * Whether a folder is a backup of these files and holds nothing else. The data file decides, because databases may share
- * accounts; without data any other file does.
+ * Whether a folder is a backup of these files and holds nothing else. The data file decides, because databases may
+ * share accounts; without data any other file does.
  */
 function isBackupOf(files: Files, folder: string): boolean {
   try {

@@ -88,8 +88,8 @@ function briefHelp(request: CommandHelp) {
 }
 
 /**
- * All help, from which the build makes man pages. `fixedTexts`: by command line, what bin/bands.js prints from a file of
- * the build, without loading a command.
+ * All help, from which the build makes man pages. `fixedTexts`: by command line, what bin/bands.js prints from a file
+ * of the build, without loading a command.
  */
 export async function manual() {
   const { COMPLETION_SCRIPTS } = await import('./commands/reference.js')

@@ -211,8 +211,8 @@ function inputSchema(shown: Table, described: Set<string>): JsonSchema {
 const MAX_ENUM_LENGTH = 8
 
 /**
- * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason. Alternatives
- * (`anyOf`) are replaced by the one that is a list; without a list any value is allowed.
+ * A shorter schema that may allow more than the parameter does; the question refuses the rest with a reason.
+ * Alternatives (`anyOf`) are replaced by the one that is a list; without a list any value is allowed.
  */
 function shortSchema({ anyOf, type, enum: words, items }: JsonSchema): JsonSchema {
   const list = (anyOf as JsonSchema[] | undefined)?.find(alternative => alternative.type === 'array')

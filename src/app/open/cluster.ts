@@ -165,8 +165,8 @@ export class RayCluster implements Cluster {
   }
 
   /**
-   * Resolves or rejects a pending task with its answer; ignores a task of a closed job. A `refusal` is an error of bands,
-   * a `fault` any other error of the worker.
+   * Resolves or rejects a pending task with its answer; ignores a task of a closed job. A `refusal` is an error of
+   * bands, a `fault` any other error of the worker.
    */
   #settleTask(task: number, kind: string, bytes: Buffer): void {
     const pending = this.#pendingTasks.get(task)

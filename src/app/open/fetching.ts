@@ -154,8 +154,8 @@ export async function updateBars(
 }
 
 /**
- * The tickers that were fetched from each vendor, by its name. Throws NotFound if none was fetched, InvalidParameter for
- * a named ticker that was not. @param tickers null: all tickers
+ * The tickers that were fetched from each vendor, by its name. Throws NotFound if none was fetched, InvalidParameter
+ * for a named ticker that was not. @param tickers null: all tickers
  */
 export async function tickersByVendor(
   importer: Importer,

@@ -6,8 +6,8 @@ import { deserialize, serialize } from 'node:v8'
 import { builtPath, version } from '../../core/built.js'
 
 /*
- * Messages between a command and the processes of a cluster's workers. A frame is a head of constant length, followed by
- * the bytes of the message. The last eight bytes of the head are the message's length in bytes, little-endian.
+ * Messages between a command and the processes of a cluster's workers. A frame is a head of constant length, followed
+ * by the bytes of the message. The last eight bytes of the head are the message's length in bytes, little-endian.
  */
 
 /**

@@ -33,8 +33,8 @@ export interface OpenData extends ServedData {
 }
 
 /**
- * The data of a server from an open store; `close` closes the store, too. Scans and searches read all tickers, so they run
- * in threads. Everything else is answered in this thread.
+ * The data of a server from an open store; `close` closes the store, too. Scans and searches read all tickers, so they
+ * run in threads. Everything else is answered in this thread.
  */
 export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOptions): OpenData {
   const path = store.location
@@ -90,8 +90,8 @@ export function openData(store: Store, { asOf, clock, now, scansAtOnce }: ViewOp
 }
 
 /**
- * Reads the bars of the first ticker, to find out whether the file can still be read. It does not use the cache, because
- * that holds the first pages of a file that was damaged while open.
+ * Reads the bars of the first ticker, to find out whether the file can still be read. It does not use the cache,
+ * because that holds the first pages of a file that was damaged while open.
  * @param cached the same store with cached tickers: listing them takes far longer than reading the bars of one
  */
 async function readFirstBars(store: Store, cached: Store): Promise<void> {

@@ -32,8 +32,8 @@ interface Following extends Reports {
 const CHECK_INTERVAL_MS = 1_000
 
 /**
- * Follows the name of a server's file. A new file is checked whole, and then answers in place of the old one. The old one
- * is closed after its last answer. If the new file is not sound, the old one keeps answering.
+ * Follows the name of a server's file. A new file is checked whole, and then answers in place of the old one. The old
+ * one is closed after its last answer. If the new file is not sound, the old one keeps answering.
  */
 export class TakeOver {
   readonly #options: Following

@@ -80,7 +80,8 @@ export interface Puller extends Pick<Importer, 'finished'> {
 /**
  * Opens the store for writing and calls `begin`, whose result closes it later. Closes it at once if `begin` fails.
  * @param wait whether to wait, instead of throwing Busy, while another process writes
- * @param isPublishedLater a missing file is made under a temporary name, until `begin` or its result publishes the store
+ * @param isPublishedLater a missing file is made under a temporary name, until `begin` or its result publishes the
+ * store
  */
 async function openWritableStore<T>(
   { wait = false, isPublishedLater = false, ...choice }: WriteChoice & { isPublishedLater?: boolean },

@@ -51,8 +51,8 @@ export function eventsAndCases(events: number, windows: readonly { n: number; n_
 }
 
 /**
- * The sentence after a verdict about the other questions that were asked of the same data. It has the number of them that
- * would have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
+ * The sentence after a verdict about the other questions that were asked of the same data. It has the number of them
+ * that would have p < .05 by chance. It begins with a space. Empty if the trial log has no other question.
  * @param q p of the verdict corrected over the log; null if it is not known, `untested` for a question without a p
  * @param qName name of this q in the sentence
  */
@@ -274,8 +274,8 @@ function spaText(p: number, hasFinding: boolean): string {
 }
 
 /**
- * The end of a sweep's sentence, with its full stop: `. The smallest q is .305 in this table, and .992 with the 911 other
- * windows …`. Only the full stop if no other window was asked of the same data.
+ * The end of a sweep's sentence, with its full stop: `. The smallest q is .305 in this table, and .992 with the 911
+ * other windows …`. Only the full stop if no other window was asked of the same data.
  */
 function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
   const otherCount = log === null ? 0 : log.windows - tried.cells

@@ -210,9 +210,9 @@ function mapSection(grid: Grid): Section {
 type Axis = Grid['axes'][number]
 
 /**
- * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column. The
- * heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid. Values of
- * `across` are headings as they are; the name of a statistic is in capitals.
+ * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column.
+ * The heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid. Values
+ * of `across` are headings as they are; the name of a statistic is in capitals.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(

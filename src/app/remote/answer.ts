@@ -83,8 +83,8 @@ function refuseControlCharacters(key: string, value: unknown): unknown {
 const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
- * The error that the local engine would throw instead of this answer. The type in the body decides, otherwise the status.
- * An error that no query can cause becomes Upstream.
+ * The error that the local engine would throw instead of this answer. The type in the body decides, otherwise the
+ * status. An error that no query can cause becomes Upstream.
  * @param retryAt UTC; null if the server does not say
  */
 export function errorFromAnswer(answer: Answer, retryAt: string | null): BandsError {
@@ -291,8 +291,8 @@ export function utcMoment(text: unknown): string | null {
 }
 
 /**
- * The page of events in an answer, unchanged and with any unknown keys. Throws Upstream with the fault in one sentence if
- * it does not have the schema, or is not an answer to the query.
+ * The page of events in an answer, unchanged and with any unknown keys. Throws Upstream with the fault in one sentence
+ * if it does not have the schema, or is not an answer to the query.
  */
 export function eventsPageOf(answer: Answer, query: EventsQuery): EventsPage {
   refuseFaultyAnswer(shapeFault(EVENTS_PAGE, answer.document), 'a page of events', answer)

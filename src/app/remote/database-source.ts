@@ -78,8 +78,8 @@ export class DatabaseSource implements Source {
   }
 
   /**
-   * Groups of consecutive tickers with the same source (pulled pages or local bars), for one call each. With a context each
-   * ticker is separate, because #sourceOf compares the source of each with that of the context.
+   * Groups of consecutive tickers with the same source (pulled pages or local bars), for one call each. With a context
+   * each ticker is separate, because #sourceOf compares the source of each with that of the context.
    */
   async #groupBySource(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
     if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
@@ -154,8 +154,8 @@ export class DatabaseSource implements Source {
   }
 
   /**
-   * The source that answers for a ticker: its pulled pages, otherwise the local bars. Throws InvalidParameter if only one
-   * of the ticker and its context has bars here, and the other was pulled.
+   * The source that answers for a ticker: its pulled pages, otherwise the local bars. Throws InvalidParameter if only
+   * one of the ticker and its context has bars here, and the other was pulled.
    */
   async #sourceOf({
     ticker,

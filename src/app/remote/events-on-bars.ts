@@ -171,8 +171,8 @@ function startBandOf({ left, present, bands }: History): number | null {
 }
 
 /**
- * The band on each bar as an index of the history's bands, UNDEFINED outside the range. A change on a date without a bar
- * counts from the next bar on. The range has the bars from `from` to before `to`.
+ * The band on each bar as an index of the history's bands, UNDEFINED outside the range. A change on a date without a
+ * bar counts from the next bar on. The range has the bars from `from` to before `to`.
  * @param startBand the band at the start of the range; null: not known
  */
 function bandCodesOf(

@@ -50,8 +50,8 @@ export class Getter {
   }
 
   /**
-   * Tries until an answer is final. Returns the outcome of the last attempt, its status judged by `options.statusOf`, and
-   * the wait that another attempt would need; null if there is none. Never throws.
+   * Tries until an answer is final. Returns the outcome of the last attempt, its status judged by `options.statusOf`,
+   * and the wait that another attempt would need; null if there is none. Never throws.
    */
   async get(url: string, options: GetOptions): Promise<{ outcome: Attempt; wait: Wait | null }> {
     return tryUntilFinal(

@@ -59,8 +59,8 @@ export function pageToRevalidate({ kept }: StoredPages, before: string | null): 
 export type RestartReason = 'past' | 'range' | 'gap'
 
 /**
- * Returns a series with one more page; `gapAbove` marks one that does not directly follow the page above. The `kept` pages
- * answer until the last of the `coming` pages is there. Then these replace the newer part of the kept ones.
+ * Returns a series with one more page; `gapAbove` marks one that does not directly follow the page above. The `kept`
+ * pages answer until the last of the `coming` pages is there. Then these replace the newer part of the kept ones.
  * `restartReason` says why the server has to send all pages again; null if it need not.
  * @param startsAgain ignores the stored pages: all are pulled again
  */
@@ -96,8 +96,8 @@ function continuesPages(
 
 /**
  * Decides which stored pages stay below the new ones of a pull. `olderPages` is null until the new pages reach down to
- * events that cannot change any more, and empty if no stored page stays. A `restartReason` says that the stored pages do
- * not fit the new ones, so that none of them stays.
+ * events that cannot change any more, and empty if no stored page stays. A `restartReason` says that the stored pages
+ * do not fit the new ones, so that none of them stays.
  * @param stored newest first, as `coming`; their events are joined oldest first
  * @param hasAll whether the new pages have all events of the server
  */

@@ -92,8 +92,9 @@ export function backoff(attemptNumber: number, random: () => number): number {
 }
 
 /**
- * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then `reset`.
- * null for a missing, invalid or past value. Dates are compared with the server's own clock, or with `now` if it is unknown.
+ * How long a server wants no requests, in milliseconds. Retry-After counts first, in seconds or as a date; then
+ * `reset`. null for a missing, invalid or past value. Dates are compared with the server's own clock, or with `now` if
+ * it is unknown.
  * @param reset the time of new credits in the body, such as 2026-03-24T00:00:00Z; any other value does not count
  */
 export function retryAfter(headers: Headers, reset: unknown, now: number): number | null {

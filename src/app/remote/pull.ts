@@ -250,8 +250,8 @@ class PullWork {
   }
 
   /**
-   * Returns the answer, or remembers and throws the server's refusal. One for a missing ticker counts for all its fields,
-   * one for a field above the tier for all tickers.
+   * Returns the answer, or remembers and throws the server's refusal. One for a missing ticker counts for all its
+   * fields, one for a field above the tier for all tickers.
    */
   async #rememberRefusal(answer: Promise<NewPage>, { ticker, field }: PullItem): Promise<NewPage> {
     try {

@@ -221,8 +221,8 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
     const isWholeRange = pullTier === null || pullTier === tier
     if (isDayKnown || !isWholeRange)
       return { tier, range, today: isDayKnown ? today : null, rangeStart: plan.rangeStart(today) }
-    // The dates of the pull's range are not known. The server counted its newest `total_occurrences` events in the range,
-    // so it begins after the event before those. Without such an event it begins with the stored events.
+    // The dates of the pull's range are not known. The server counted its newest `total_occurrences` events in the
+    // range, so it begins after the event before those. Without such an event it begins with the stored events.
     const newestOutside = events.at(-1 - total_occurrences)
     return { tier, range, today: null, rangeStart: newestOutside === undefined ? after : parseDay(newestOutside.date)! }
   }

@@ -142,8 +142,8 @@ export class Remote implements Source {
   }
 
   /**
-   * One page with the newest events of all bands of a query. The specification allows one band per request, so a page of
-   * each band is requested. The as-of day and credits are those of the last one.
+   * One page with the newest events of all bands of a query. The specification allows one band per request, so a page
+   * of each band is requested. The as-of day and credits are those of the last one.
    */
   async #newestOfBands(query: EventsQuery): Promise<RemotePage> {
     const pages: RemotePage[] = []
@@ -291,8 +291,8 @@ export class Remote implements Source {
   }
 
   /**
-   * All events of a query that names at most one band, oldest first. Requests page by page backwards in time, and throws
-   * Upstream for pages without an end.
+   * All events of a query that names at most one band, oldest first. Requests page by page backwards in time, and
+   * throws Upstream for pages without an end.
    */
   async #allPages(query: DirectQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
@@ -430,8 +430,8 @@ const MAX_RUNNING_QUERIES = 8
 
 /**
  * Queries all items, at most MAX_RUNNING_QUERIES at a time, and yields the answers in the order of the items. The first
- * error in this order is thrown, even if a later item fails sooner. No query starts after an error, or once the consumer
- * stops.
+ * error in this order is thrown, even if a later item fails sooner. No query starts after an error, or once the
+ * consumer stops.
  */
 export async function* queryAhead<Item, Found>(
   items: readonly Item[],

@@ -99,8 +99,8 @@ export class Transport {
   }
 
   /**
-   * Sends a GET. Returns an answer 200, or 304 if the answer with this ETag is unchanged. Throws the error of the server's
-   * refusal, or Upstream.
+   * Sends a GET. Returns an answer 200, or 304 if the answer with this ETag is unchanged. Throws the error of the
+   * server's refusal, or Upstream.
    */
   async ask(path: string, params: URLSearchParams, { id, etag = null }: RequestName = {}): Promise<Answer> {
     const url = `${this.address.base}${path}${params.size === 0 ? '' : `?${params}`}`
@@ -125,8 +125,8 @@ export class Transport {
   }
 
   /**
-   * Runs a task once fewer than MAX_CONNECTIONS are running. An error such as a refused key ends all running and waiting
-   * tasks; tasks that come later run.
+   * Runs a task once fewer than MAX_CONNECTIONS are running. An error such as a refused key ends all running and
+   * waiting tasks; tasks that come later run.
    * @param task gets a signal that stops its waiting; the signal's reason is the error of another task
    */
   async #runInTurn<Result>(task: (stopSignal: AbortSignal) => Promise<Result>): Promise<Result> {

@@ -33,10 +33,10 @@ export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<W
 }
 
 /**
- * Posts a document as JSON. `X-Bands-Signature: sha256=HEX` is the HMAC of `DELIVERY.TIME.BODY`, where DELIVERY and TIME
- * are the headers `X-Bands-Delivery` and `X-Bands-Time`. Retries as the remote client does: each attempt has the same
- * delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is not
- * public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
+ * Posts a document as JSON. `X-Bands-Signature: sha256=HEX` is the HMAC of `DELIVERY.TIME.BODY`, where DELIVERY and
+ * TIME are the headers `X-Bands-Delivery` and `X-Bands-Time`. Retries as the remote client does: each attempt has the
+ * same delivery and its own time. Returns the status, from 200 to 299. Throws InvalidParameter for an address that is
+ * not public, unless that is allowed. Throws Upstream for any other answer, and for none; a redirect is not followed.
  */
 export async function postToWebhook(
   document: unknown,

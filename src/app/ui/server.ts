@@ -73,8 +73,8 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 /**
- * Lets in only the browser that opened the printed address. The token of the address works once, and gives the browser a
- * cookie for all further requests.
+ * Lets in only the browser that opened the printed address. The token of the address works once, and gives the browser
+ * a cookie for all further requests.
  */
 class BrowserSession {
   readonly token = randomSecret()

@@ -3,8 +3,8 @@ import { type Start, serializeError, Threads } from '../../data/threads.js'
 import { deserializeMessage, lengthBytes, programIdentity, readFrames, serializeMessage } from '../open/frames.js'
 
 /*
- * The process of a cluster's worker. It writes its identity, reads the data of a job and then lists of tasks, and writes a
- * list of results for each.
+ * The process of a cluster's worker. It writes its identity, reads the data of a job and then lists of tasks, and
+ * writes a list of results for each.
  */
 
 const LENGTH_BYTES = 8

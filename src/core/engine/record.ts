@@ -231,10 +231,10 @@ export function firstBarNeededForLabels(timeframe: Timeframe, since: number): nu
 export type RecordedEnd = ReadonlyMap<string, FieldTail>
 
 /**
- * Computes the same as `record` for the bars from `since` on, with the recorded events and ranks before them. Indicators
- * that depend on all earlier bars, such as an EMA, cover all bars; others and all bands only cover the new ones. Bands
- * from facts are computed completely: they rarely change and cost little.
- * null where the band before those bars is older than the stored part.
+ * Computes the same as `record` for the bars from `since` on, with the recorded events and ranks before them.
+ * Indicators that depend on all earlier bars, such as an EMA, cover all bars; others and all bands only cover the new
+ * ones. Bands from facts are computed completely: they rarely change and cost little. null where the band before those
+ * bars is older than the stored part.
  */
 export function recordTail(
   daily: Series,

@@ -27,8 +27,8 @@ export function consensusTimeline({ ratings, grades }: Pick<Facts, 'ratings' | '
 }
 
 /**
- * The number of analysts per opinion after each date with a new grade. The latest grade of each firm counts, while it is
- * not too old. Grades in words that mean no opinion do not count.
+ * The number of analysts per opinion after each date with a new grade. The latest grade of each firm counts, while it
+ * is not too old. Grades in words that mean no opinion do not count.
  */
 export function currentCounts(grades: readonly Grade[]): RatingCounts[] {
   const withOpinion = grades.filter(({ grade }) => opinionOf(grade) !== null)

@@ -54,7 +54,8 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
 }
 
 /**
- * The zone of each value from bar `from` on: the number of ascending cuts that it reaches. UNDEFINED before, and for NaN.
+ * The zone of each value from bar `from` on: the number of ascending cuts that it reaches. UNDEFINED before, and for
+ * NaN.
  * @param scaleOf the size of a cut, or of all cuts: the tolerance for rounding errors grows with it
  */
 export function zonesByBar(

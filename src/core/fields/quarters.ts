@@ -70,8 +70,8 @@ export class Quarters {
 const NO_QUARTERS: Chain = []
 
 /**
- * The known quarters without a gap, newest first, at each bar. They change on a bar on which a report becomes usable or a
- * split begins to count. @param reports each version of each quarter's numbers; the latest usable one counts
+ * The known quarters without a gap, newest first, at each bar. They change on a bar on which a report becomes usable or
+ * a split begins to count. @param reports each version of each quarter's numbers; the latest usable one counts
  */
 function chainsByBar(days: Int32Array, reports: Timeline<Report>, basis: SplitBasis): Chain[] {
   const chains = new Array<Chain>(days.length)

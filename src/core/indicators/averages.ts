@@ -106,8 +106,8 @@ export function squaresAround(length: number): number {
 }
 
 /**
- * Relative strength index (Wilder 1978), 0..100: gains and losses between closes, each smoothed by Wilder from bar 1 on,
- * as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
+ * Relative strength index (Wilder 1978), 0..100: gains and losses between closes, each smoothed by Wilder from bar 1
+ * on, as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
  */
 export function rsi(close: Float64Array, length: number): Float64Array {
   const index = columnWithNaN(close.length, length)
@@ -197,8 +197,8 @@ function meanOf(values: Float64Array, from: number, to: number): number {
 }
 
 /**
- * True range (Wilder 1978) in price units: the largest of high - low, |high - previous close| and |low - previous close|.
- * NaN on bar 0, which has no previous close.
+ * True range (Wilder 1978) in price units: the largest of high - low, |high - previous close| and |low - previous
+ * close|. NaN on bar 0, which has no previous close.
  */
 export function trueRange(high: Float64Array, low: Float64Array, close: Float64Array): Float64Array {
   const range = columnWithNaN(close.length, 1)

@@ -82,8 +82,8 @@ export function lowest(values: Float64Array, length: number): Float64Array {
 }
 
 /**
- * The greatest (side 1) or least (side -1) of the last `length` values, by a monotonic queue (Lemire 2006). The queue has
- * the bars of the window whose value no later bar exceeds; the first one is the result.
+ * The greatest (side 1) or least (side -1) of the last `length` values, by a monotonic queue (Lemire 2006). The queue
+ * has the bars of the window whose value no later bar exceeds; the first one is the result.
  */
 function extreme(values: Float64Array, length: number, side: 1 | -1): Float64Array {
   const extremes = columnWithNaN(values.length, length - 1)

@@ -86,7 +86,8 @@ function sortInPlace(values: Float64Array): void {
   }
   if (length > MAX_KERNEL_VALUES) {
     const smallerCount = partition(values)
-    // Many equal values or NaN leave nearly all in the second part. Dividing again hardly helps: `sort` sorts them below.
+    // Many equal values or NaN leave nearly all in the second part. Dividing again hardly helps: `sort` sorts them
+    // below.
     if (Math.min(smallerCount, length - smallerCount) > length / 8) {
       sortInPlace(values.subarray(0, smallerCount))
       sortInPlace(values.subarray(smallerCount))
@@ -279,8 +280,8 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
 }
 
 /**
- * Values sorted by the compiled module. They are in its memory, which its next call overwrites. null where it cannot run,
- * there are too many values, or one is NaN.
+ * Values sorted by the compiled module. They are in its memory, which its next call overwrites. null where it cannot
+ * run, there are too many values, or one is NaN.
  */
 function kernelAscending(values: Float64Array): Float64Array | null {
   const [module] = copyToKernel(values)

@@ -99,8 +99,8 @@ function lineSlopes(flow: Float64Array, length: number, from: number): Float64Ar
 }
 
 /**
- * The mean volume of the `length` bars that end on each bar. NaN before bar `from`, and for windows in which a volume is
- * unknown or fewer than `minPositive` are positive.
+ * The mean volume of the `length` bars that end on each bar. NaN before bar `from`, and for windows in which a volume
+ * is unknown or fewer than `minPositive` are positive.
  */
 function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
   const means = columnWithNaN(volume.length)

@@ -105,8 +105,8 @@ const parsedConditions = new WeakMap<KnownFields, Map<string, ConditionField>>()
 const MAX_PARSED = 100
 
 /**
- * The field of a condition, parsed once for a set of fields. Throws InvalidParameter with the column of the error if the
- * text is no condition.
+ * The field of a condition, parsed once for a set of fields. Throws InvalidParameter with the column of the error if
+ * the text is no condition.
  */
 export function conditionField(text: string, fields: KnownFields, origin?: Origin): ConditionField {
   const cache = parsedConditions.get(fields) ?? new Map<string, ConditionField>()

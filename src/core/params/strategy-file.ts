@@ -231,8 +231,8 @@ export interface LocatedDocument {
    */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): FilePosition
   /**
-   * For the text at a path: a function from a line and column in it, both from 1, to the position in the file. It is the
-   * start of the text if YAML folds or escapes it, because then its lines are not those of the file.
+   * For the text at a path: a function from a line and column in it, both from 1, to the position in the file. It is
+   * the start of the text if YAML folds or escapes it, because then its lines are not those of the file.
    */
   inText(path: readonly PropertyKey[]): (line: number, column: number) => FilePosition
 }

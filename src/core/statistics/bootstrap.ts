@@ -59,8 +59,8 @@ export function bca(
 }
 
 /**
- * The percentiles of resampled estimates at which the interval ends; null where all are equal, or lie on one side of the
- * estimate.
+ * The percentiles of resampled estimates at which the interval ends; null where all are equal, or lie on one side of
+ * the estimate.
  * @param withoutOne estimates with each value left out in turn
  */
 export function bcaEndpoints(

@@ -90,8 +90,8 @@ function expectedCounts(members: readonly GTestMember[], categories: number): Fl
 }
 
 /**
- * The likelihood ratio statistic of counts by category, 2 Σ observed · ln(observed / expected), with the expected counts
- * scaled to the events that landed on a category.
+ * The likelihood ratio statistic of counts by category, 2 Σ observed · ln(observed / expected), with the expected
+ * counts scaled to the events that landed on a category.
  * @param n number of events in `expected`
  * @param landed number of events in `observed`
  */

@@ -3,8 +3,8 @@ import { BUCKETS, type BucketedColumn, Buckets, bucketOf, countBefore, quantileI
 import { quantile, sum } from './moments.js'
 
 /**
- * Quantiles of pools of columns: those of the mixture F = Σ weight · F_i / Σ weight. F_i is the distribution function of
- * a column, linear between order statistics as in `quantile` (moments.ts).
+ * Quantiles of pools of columns: those of the mixture F = Σ weight · F_i / Σ weight. F_i is the distribution function
+ * of a column, linear between order statistics as in `quantile` (moments.ts).
  *
  * A first pass sorts the values of each column by buckets; the counts of a pool leave a few buckets in which each
  * quantile can be. A second pass sorts the values in those, and a search finds the quantile to the last digit. Only the

@@ -257,8 +257,8 @@ export function ratioErrors(
 }
 
 /**
- * Variance of a sum of values that depend on the previous `lag` values. It multiplies only days with a value: the events
- * of one ticker are few.
+ * Variance of a sum of values that depend on the previous `lag` values. It multiplies only days with a value: the
+ * events of one ticker are few.
  * @param weightOf weight of the products of values that are this many days apart
  */
 function longRunVariance(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {

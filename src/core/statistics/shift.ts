@@ -49,12 +49,11 @@ const MAX_ALL_SHIFTS = 2000
 const ROUNDING = 1e-12
 
 /**
- * The plain joint circular shift of a pool of members (tickers). Events keep their days, and the returns of all rotate by
- * the same number of days. That preserves clusters of events and the dependence of returns over days and tickers; only
- * the tested relation breaks.
- * Every shift from `horizon` to `calendar` - `horizon` counts; the others share windows with the unshifted events. An
- * event without a value after the shift drops out; a shift without any event is ignored. p as in Davison & Hinkley,
- * "Bootstrap Methods and their Application" (1997), 4.2.
+ * The plain joint circular shift of a pool of members (tickers). Events keep their days, and the returns of all rotate
+ * by the same number of days. That preserves clusters of events and the dependence of returns over days and tickers;
+ * only the tested relation breaks. Every shift from `horizon` to `calendar` - `horizon` counts; the others share
+ * windows with the unshifted events. An event without a value after the shift drops out; a shift without any event is
+ * ignored. p as in Davison & Hinkley, "Bootstrap Methods and their Application" (1997), 4.2.
  * @param calendar number of days of the calendar
  * @returns p and counts, and `diff`, the mean excess of the events; or the reason why there is no test
  */

@@ -83,8 +83,8 @@ export function detectDialect(file: string, head: Buffer, isWholeFile: boolean, 
 }
 
 /**
- * The lines of the head that are not blank. A last line without an end may be cut off if the head is not the whole file.
- * Then it is dropped, unless it is the only one.
+ * The lines of the head that are not blank. A last line without an end may be cut off if the head is not the whole
+ * file. Then it is dropped, unless it is the only one.
  */
 function linesOf(head: Buffer, start: number, eol: string, isWholeFile: boolean): Line[] {
   const lines: Line[] = []
@@ -159,8 +159,8 @@ function findHeader(file: string, lines: readonly Line[], delimiter: string, hin
 const PANDAS_CORNER = /^(|price|ticker|attributes|symbols)$/i
 
 /**
- * The header of pandas; null for others. It has a line of prices and one of tickers, in either order, and mostly a third
- * one that names only the dates.
+ * The header of pandas; null for others. It has a line of prices and one of tickers, in either order, and mostly a
+ * third one that names only the dates.
  */
 function pandasHeader(first: readonly string[], second: readonly string[], third: readonly string[]): Header | null {
   const [prices, symbols] = arePriceNames(first.slice(1)) ? [first, second] : [second, first]

@@ -340,8 +340,8 @@ function refuseInvalidTickerColumn({ file, dialect, options }: TextTable, column
 }
 
 /**
- * The column of volume. If the first rows have only zeros there, it is the first other column with a name for volume and
- * a number above 0. MetaTrader's files, for example, count ticks.
+ * The column of volume. If the first rows have only zeros there, it is the first other column with a name for volume
+ * and a number above 0. MetaTrader's files, for example, count ticks.
  */
 function tradedVolumeColumn({ columns, names }: Layout, samples: readonly string[][]): number | undefined {
   const isTraded = (column: number) => samples.some(fields => /[1-9]/.test(fields[column] ?? ''))

@@ -272,8 +272,8 @@ class Scanner {
   }
 
   /**
-   * Visits the row at `from`, which has doubled quotes or line breaks inside quotes. Returns where the next row starts, or
-   * NEEDS_MORE.
+   * Visits the row at `from`, which has doubled quotes or line breaks inside quotes. Returns where the next row starts,
+   * or NEEDS_MORE.
    */
   #visitQuotedRow(from: number): number {
     const bytes = this.#bytes

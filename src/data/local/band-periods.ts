@@ -90,8 +90,8 @@ function bandPeriodsOfTicker(
 }
 
 /**
- * Rows of each field in the columns that all fields share. Those from `from` up to `to` are reported. All rows up to the
- * as-of day end with `eventsEnd`. Ends are not included.
+ * Rows of each field in the columns that all fields share. Those from `from` up to `to` are reported. All rows up to
+ * the as-of day end with `eventsEnd`. Ends are not included.
  */
 interface RowRanges {
   from: Int32Array

@@ -38,8 +38,8 @@ export async function barsPage(cache: Cache, query: BarsQuery): Promise<BarsPage
 }
 
 /**
- * The bars `from` up to `to`, not included, of this page and later ones. They are between the query's days and after its
- * cursor, the day of the last bar of the page before. @param earliest the first day of the tier's range
+ * The bars `from` up to `to`, not included, of this page and later ones. They are between the query's days and after
+ * its cursor, the day of the last bar of the page before. @param earliest the first day of the tier's range
  */
 function barRange(
   days: Int32Array,

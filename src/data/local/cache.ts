@@ -55,8 +55,8 @@ export interface FoundEvents {
 }
 
 /**
- * A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. It caches
- * nothing itself, except that the definitions were checked.
+ * A store as one caller sees it: with a tier or without, and as of a day. Every local question goes through it. It
+ * caches nothing itself, except that the definitions were checked.
  */
 export class Cache {
   readonly store: Store
@@ -245,8 +245,8 @@ export class Cache {
   }
 
   /**
-   * The inputs of some fields over all stored bars; callers with an as-of day use only the first ones. Without later bars
-   * the splits that older figures must be adjusted for would be unknown. Throws NotFound.
+   * The inputs of some fields over all stored bars; callers with an as-of day use only the first ones. Without later
+   * bars the splits that older figures must be adjusted for would be unknown. Throws NotFound.
    * @param sectors cache for one run; without it every sector is read again, as an import may have changed it
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {

@@ -143,8 +143,8 @@ export async function* filteredEvents(
 }
 
 /**
- * The fields, bands and condition (`when`, null for none) of an export's filter. Throws TierRestricted, InvalidParameter
- * and Busy, all before the first row.
+ * The fields, bands and condition (`when`, null for none) of an export's filter. Throws TierRestricted,
+ * InvalidParameter and Busy, all before the first row.
  */
 async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'events' | 'series') {
   const { tier, fieldSet } = cache
@@ -165,8 +165,8 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
 }
 
 /**
- * The tickers of a table's filter, today, and whether threads can read its rows: not with a condition or own fields. Throws
- * like readExportFilter.
+ * The tickers of a table's filter, today, and whether threads can read its rows: not with a condition or own fields.
+ * Throws like readExportFilter.
  */
 export async function readTableFilter(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)

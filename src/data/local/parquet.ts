@@ -252,8 +252,8 @@ function writeLevels(levels: Uint8Array): void {
 }
 
 /**
- * Writes values to `page` in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight.
- * The head of a part is twice the length of a run, or twice the number of groups plus 1.
+ * Writes values to `page` in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of
+ * eight. The head of a part is twice the length of a run, or twice the number of groups plus 1.
  * @param width bits of a value
  */
 function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, width: number): void {

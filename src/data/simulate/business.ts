@@ -120,8 +120,8 @@ export function sessionUpTo(day: Day): Day {
 }
 
 /**
- * The announced dates of a report, in order; the last one is right. A date is announced five to nine weeks ahead. One in
- * six is moved in the last weeks, mostly to a later one.
+ * The announced dates of a report, in order; the last one is right. A date is announced five to nine weeks ahead. One
+ * in six is moved in the last weeks, mostly to a later one.
  */
 function drawAnnouncements(reported: Day, random: Random): ScheduledReport[] {
   const daysAhead = 35 + random.below(26)
@@ -175,7 +175,8 @@ const SUNDAY = 6
 
 /**
  * The last `count` sessions up to and including `end`, ascending. With `sevenDays` every day is one. Otherwise they are
- * Monday to Friday without New Year's Day, Independence Day, Thanksgiving and Christmas, a simplified American calendar.
+ * Monday to Friday without New Year's Day, Independence Day, Thanksgiving and Christmas, a simplified American
+ * calendar.
  */
 export function sessionsUpTo(end: Day, count: number, sevenDays = false): Int32Array {
   const days = new Int32Array(count)
@@ -202,8 +203,8 @@ function holidaysOf(year: number): ReadonlySet<Day> {
 }
 
 /**
- * The day on which exchanges close for a holiday: the Friday before one on a Saturday, the Monday after one on a Sunday.
- * So a New Year's Day on a Saturday closes no day of its year. That is the rule of the New York exchange, too.
+ * The day on which exchanges close for a holiday: the Friday before one on a Saturday, the Monday after one on a
+ * Sunday. So a New Year's Day on a Saturday closes no day of its year. That is the rule of the New York exchange, too.
  */
 function observedHoliday(holiday: Day): Day {
   const weekday = weekdayOf(holiday)

@@ -35,9 +35,9 @@ interface Simulated {
 }
 
 /**
- * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on past
- * closes and on random numbers of their own. A longer run from the same first day has the facts of a shorter one, except
- * the market capitalisation: that is of the last bar.
+ * All facts about a company known by its last bar, each kind in the order in which it became known. Facts depend on
+ * past closes and on random numbers of their own. A longer run from the same first day has the facts of a shorter one,
+ * except the market capitalisation: that is of the last bar.
  */
 export function companyFacts({ ticker, index, bars, company, root }: Simulated): TickerFacts[] {
   const stream = (purpose: number, number = 0): Random => Random.stream(root, (purpose << 16) | number)
@@ -249,8 +249,8 @@ const CLUSTER_DAYS = 10
 const LONER_CHANCE = 0.3
 
 /**
- * The open-market trades after a quarter's report, by filing date. Sales are more frequent than purchases, less so after
- * a price fall. Both come in clusters of several people within days, and nobody is in both.
+ * The open-market trades after a quarter's report, by filing date. Sales are more frequent than purchases, less so
+ * after a price fall. Both come in clusters of several people within days, and nobody is in both.
  */
 function drawTrades(quarter: Quarter, business: Business, prices: Prices, random: Random): InsiderTrade[] {
   const hasFallen = prices.logClose(quarter.reported) - prices.logClose(quarter.reported - FALL_DAYS) < MIN_FALL

@@ -51,8 +51,8 @@ import { barsAYearIn, refuseShareCostsOnAdjusted, signalOutcomes, warningsOf } f
 import { costsInWords, differingValues, exitsInWords, FILLS_IN_WORDS, rankInWords, slotsInWords } from './words.js'
 
 /**
- * Trades a strategy over all bars of a market and gives a verdict. Where equal signals compete for position slots, it is
- * traded again with random choices (draws). The strategy and the run's candidates are noted in the trial log, which
+ * Trades a strategy over all bars of a market and gives a verdict. Where equal signals compete for position slots, it
+ * is traded again with random choices (draws). The strategy and the run's candidates are noted in the trial log, which
  * deflates the Sharpe ratio. Throws InvalidParameter for contradictory rules, and what the source throws.
  */
 export async function backtest(

@@ -81,8 +81,8 @@ export async function loadStrategies(
 }
 
 /**
- * For each ticker, the states that the strategies need, by the strategies' lag for conditions on other tickers. Each lag
- * has a read of its own; all of them go from ticker to ticker together.
+ * For each ticker, the states that the strategies need, by the strategies' lag for conditions on other tickers. Each
+ * lag has a read of its own; all of them go from ticker to ticker together.
  */
 async function* statesByLag(
   source: PricedSource,

@@ -21,14 +21,15 @@ interface MovableTrades {
 
 /**
  * Compares the closed trades of a strategy with the same rules at random times. All signals move together by a random
- * number of days on the calendar of their tickers, which wraps round. Exits and costs stay, without a limit on positions
- * or money. The event that ends a trade (leave, on) keeps its distance from the signal: trades that last longer vary
- * more. No move is shorter than the longest trade. Up to 2,000 possible moves are all made, of more only `draws`.
+ * number of days on the calendar of their tickers, which wraps round. Exits and costs stay, without a limit on
+ * positions or money. The event that ends a trade (leave, on) keeps its distance from the signal: trades that last
+ * longer vary more. No move is shorter than the longest trade. Up to 2,000 possible moves are all made, of more only
+ * `draws`.
  *
- * Each mean net return, less the mean of all draws, is divided by its own Newey-West error over the days of the signals.
- * Signals in volatile times vary more than other days, and means alone would find too much there.
- * With s = (1 + draws as high) / (1 + draws), p is two-sided, 2 min(s, 1 - s), and the strategy is better than
- * a share 1 - s of the draws (Davison & Hinkley, "Bootstrap methods and their application", 1997).
+ * Each mean net return, less the mean of all draws, is divided by its own Newey-West error over the days of the
+ * signals. Signals in volatile times vary more than other days, and means alone would find too much there. With s = (1
+ * + draws as high) / (1 + draws), p is two-sided, 2 min(s, 1 - s), and the strategy is better than a share 1 - s of the
+ * draws (Davison & Hinkley, "Bootstrap methods and their application", 1997).
  *
  * Entries are not drawn one by one: events come in clusters and in several tickers at once, so such entries would vary
  * less than a strategy, and their p would be far too small. The calendar year is not kept, because it also contains the
@@ -328,8 +329,8 @@ function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array)
 }
 
 /**
- * Returns a function that moves all trades by a number of days, and gives the mean net return of those that still make a
- * trade, with its error. Each trade counts on the day of its own signal.
+ * Returns a function that moves all trades by a number of days, and gives the mean net return of those that still make
+ * a trade, with its error. Each trade counts on the day of its own signal.
  * @param days number of days of the calendar
  * @param longest bars of the longest trade; the error counts correlations up to this distance
  */

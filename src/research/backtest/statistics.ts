@@ -76,8 +76,8 @@ export function joinedStatistics(
   const exposedBars = parts.reduce((sum, part) => sum + part.exposed, 0)
   const investedBars = parts.reduce((sum, part) => sum + part.invested * part.equity.length, 0)
   const turnover = parts.reduce((sum, part) => sum + part.traded / (mean(part.equity) ?? 1), 0)
-  // Exposure and turnover are shares of the parts' own bars and money. `equityStatistics` divides by those of the joined
-  // curve, so they are multiplied by these here.
+  // Exposure and turnover are shares of the parts' own bars and money. `equityStatistics` divides by those of the
+  // joined curve, so they are multiplied by these here.
   return equityStatistics({
     equity,
     start: 1,
@@ -270,8 +270,8 @@ const TOLERANCE = 0.05
 
 /**
  * The number of bars in a year, which annualises returns. Tickers of one calendar use its nominal number, also where no
- * return can be counted. Two cases use the number counted on the portfolio's days (returns / years). In the first,
- * the nominal numbers differ. In the second, they are over 5 % too low, and some ticker has no bar on over 5 % of the days.
+ * return can be counted. Two cases use the number counted on the portfolio's days (returns / years). In the first, the
+ * nominal numbers differ. In the second, they are over 5 % too low, and some ticker has no bar on over 5 % of the days.
  * @param parts days of the portfolio, in one piece or in several
  */
 export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {

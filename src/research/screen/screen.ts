@@ -77,8 +77,8 @@ interface ScreenOptions {
 const MAX_AGE_DAYS = 7
 
 /**
- * The tickers whose condition holds on their last final bar, or became true lately. Tickers with an old last bar are only
- * counted (`stale`). Throws TierRestricted, and NotFound for an unknown ticker.
+ * The tickers whose condition holds on their last final bar, or became true lately. Tickers with an old last bar are
+ * only counted (`stale`). Throws TierRestricted, and NotFound for an unknown ticker.
  */
 export async function screen(local: Local, query: ScreenQuery, { step }: ScreenOptions = {}): Promise<Screen> {
   const { condition, timeframe, since: within, lag } = query

@@ -191,9 +191,9 @@ const FEWEST_BLOCKS = 2
 
 /**
  * Settings of a cell's stationary bootstrap. The mean block is the horizon, or Politis and White's choice for the
- * influence of each day, where that is longer. `excess` has the events' returns above the base, summed by day, and `diff`
- * is their mean for one event. The fewer effective blocks, the smaller is the probability `tail` beyond each end of an
- * interval: plain percentiles are too narrow.
+ * influence of each day, where that is longer. `excess` has the events' returns above the base, summed by day, and
+ * `diff` is their mean for one event. The fewer effective blocks, the smaller is the probability `tail` beyond each end
+ * of an interval: plain percentiles are too narrow.
  * @returns null below two effective blocks: one block has most of the events
  */
 export function bootstrapBlocks({ horizon, series, diff }: CalendarCell): { block: number; tail: number } | null {

@@ -222,8 +222,8 @@ const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> 
 }
 
 /**
- * The p-values `ps` corrected for the number of tests, in their order; null without p. A test without a p-value counts as
- * p = 1.
+ * The p-values `ps` corrected for the number of tests, in their order; null without p. A test without a p-value counts
+ * as p = 1.
  * @param others p-values of the rest of the family
  */
 export function correctedPs(

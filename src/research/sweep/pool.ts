@@ -118,8 +118,8 @@ export interface EventPool {
 }
 
 /**
- * Collects the events that fulfil a condition, with the return after each. An event counts as lost if the mask of `base`
- * leaves out its bar, or if its window has not elapsed.
+ * Collects the events that fulfil a condition, with the return after each. An event counts as lost if the mask of
+ * `base` leaves out its bar, or if its window has not elapsed.
  * @param from index of the first ticker to read
  * @param to index after the last one
  */

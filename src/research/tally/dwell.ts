@@ -174,8 +174,8 @@ function barsSoFar({ initial, since, bars }: BandPeriods['present'], day: number
 }
 
 /**
- * How long periods in a band last, by Kaplan and Meier. A period whose length is not known counts only as `unknown`, one
- * that has not ended as `censored`. A figure is null where too few periods have ended; `reasons` says so.
+ * How long periods in a band last, by Kaplan and Meier. A period whose length is not known counts only as `unknown`,
+ * one that has not ended as `censored`. A figure is null where too few periods have ended; `reasons` says so.
  * @param periods all in `band`
  */
 export function dwell(band: string, periods: readonly BandPeriod[]): Dwell {

@@ -71,7 +71,8 @@ export function poolInfo(
 }
 
 /**
- * Returns each ticker once, ascending, so that the order of the query does not matter. Throws InvalidParameter for none.
+ * Returns each ticker once, ascending, so that the order of the query does not matter. Throws InvalidParameter for
+ * none.
  * @param subject the first words of the error: `now needs`
  */
 export function tickersInOrder(tickers: readonly string[], subject: string): string[] {

@@ -42,8 +42,8 @@ export const NO_HISTORY = 254
 export const PENDING = 255
 
 /**
- * Yields the counted events of each ticker: those in `bands`, with the context and `when` of the query, sorted by group.
- * Throws TierRestricted where the tier shows no aftermath.
+ * Yields the counted events of each ticker: those in `bands`, with the context and `when` of the query, sorted by
+ * group. Throws TierRestricted where the tier shows no aftermath.
  */
 export async function* tickerSources(
   source: Source,

@@ -38,8 +38,8 @@ export async function readJsonBody(exchange: Exchange): Promise<object> {
 }
 
 /**
- * The page about an account, in the specified shape: what does not exist here is null, 0 or false, and its `requests` are
- * credits. @param today the day that ranges count back from
+ * The page about an account, in the specified shape: what does not exist here is null, 0 or false, and its `requests`
+ * are credits. @param today the day that ranges count back from
  */
 export function accountPage(
   { name, tier }: Pick<Caller, 'name' | 'tier'>,

@@ -74,8 +74,8 @@ export class Answers {
 
   /**
    * The answer, and whether it or its full answer was cached. A full answer contains those of several questions, from
-   * which they are cut. Throws the errors of the question and of `caller.check`, which runs before an answer is computed,
-   * and Unavailable if too many scans wait.
+   * which they are cut. Throws the errors of the question and of `caller.check`, which runs before an answer is
+   * computed, and Unavailable if too many scans wait.
    */
   async find(
     caller: QueuedCaller & { tier: Tier },
@@ -96,8 +96,8 @@ export class Answers {
   }
 
   /**
-   * A cached answer that is right for a version of the data; undefined if there is none. An answer of another version is
-   * right if the stamp of the question, a hash of its own data, is the same.
+   * A cached answer that is right for a version of the data; undefined if there is none. An answer of another version
+   * is right if the stamp of the question, a hash of its own data, is the same.
    */
   async #findCached(name: string, question: Question, version: string): Promise<Answer | undefined> {
     const cached = this.#cache.get(name)

@@ -21,8 +21,8 @@ interface PendingCharge {
 }
 
 /**
- * Writes charges in batches, because a commit waits for the disk. Charges that arrive within two turns of the event loop
- * share a commit; those that arrive during a commit share the next one.
+ * Writes charges in batches, because a commit waits for the disk. Charges that arrive within two turns of the event
+ * loop share a commit; those that arrive during a commit share the next one.
  */
 export class Meter {
   readonly #accounts: Accounts

@@ -338,8 +338,8 @@ const MAX_CACHED = 10_000
 const MAX_CACHED_URL = 500
 
 /**
- * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
- * is refused, as two readers could take different ones. Throws Unauthorized.
+ * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second
+ * header is refused, as two readers could take different ones. Throws Unauthorized.
  */
 function bearerToken(rawHeaders: readonly string[]): string {
   const [header = '', another] = headerValues('authorization', rawHeaders)

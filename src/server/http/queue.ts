@@ -153,7 +153,8 @@ export class Queue {
   }
 
   /**
-   * Refuses the last job of the longest line. Throws Unavailable if that line would then be no longer than the caller's.
+   * Refuses the last job of the longest line. Throws Unavailable if that line would then be no longer than the
+   * caller's.
    * @param callersJobs the number of jobs in the caller's line
    */
   #makeRoom(callersJobs: number): void {

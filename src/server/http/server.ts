@@ -191,8 +191,8 @@ interface Route {
 }
 
 /**
- * The route of a request, which also sets `route` and `pathTicker` of the exchange. For an unknown path or method it is a
- * route that fails; it needs a key, unless the path answers without one.
+ * The route of a request, which also sets `route` and `pathTicker` of the exchange. For an unknown path or method it is
+ * a route that fails; it needs a key, unless the path answers without one.
  */
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { path } = exchange

@@ -147,8 +147,8 @@ class FilingChecker {
   }
 
   /**
-   * Remembers a fact, to compare later ones with it. A fact is refused if it is impossible or contradicts an earlier one
-   * of the same filing. Returns the JSON key of the wrong value and the reason; null for a valid fact.
+   * Remembers a fact, to compare later ones with it. A fact is refused if it is impossible or contradicts an earlier
+   * one of the same filing. Returns the JSON key of the wrong value and the reason; null for a valid fact.
    */
   checkAndRemember(fact: PlacedFact): [key: string, reason: string] | null {
     const { accession, concept, unit, start, end, filed, form, value } = fact

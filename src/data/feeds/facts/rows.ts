@@ -212,7 +212,8 @@ function numberReader(...rules: readonly (readonly [allows: (value: number) => b
 }
 
 /**
- * Returns a reader that looks a word up, regardless of case, and returns its meaning. It throws BadCell for other words.
+ * Returns a reader that looks a word up, regardless of case, and returns its meaning. It throws BadCell for other
+ * words.
  * @param words the meaning of each word
  * @param allowed the allowed words, for the error
  */

@@ -337,8 +337,8 @@ function ratioOfCounts(then: number, now: number): number | null {
 }
 
 /**
- * The ratio of shares that two earnings per share show: 1 when equal up to rounding, null when it is no simple fraction.
- * They are rounded to cents, so their ratio is a range.
+ * The ratio of shares that two earnings per share show: 1 when equal up to rounding, null when it is no simple
+ * fraction. They are rounded to cents, so their ratio is a range.
  */
 function ratioOfEarnings(then: number, now: number): number | null {
   if (then * now <= 0) return null

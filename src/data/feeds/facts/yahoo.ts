@@ -38,8 +38,8 @@ const Summary = z.object({
 const SymbolModule = z.object({ symbol: z.string() })
 
 /**
- * Loads the modules of a quote summary and returns the number of their rows. A module that cannot be loaded is remarked;
- * throws BadData when none can be.
+ * Loads the modules of a quote summary and returns the number of their rows. A module that cannot be loaded is
+ * remarked; throws BadData when none can be.
  */
 function readSummary(file: string, root: unknown, options: ReadOptions, sink: FactsSink): number {
   const { result, error } = parseShape(file, Summary, root, 'a quote summary of Yahoo').quoteSummary

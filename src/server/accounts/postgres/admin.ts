@@ -65,8 +65,8 @@ export function updatePlan(address: Address, { createCommand }: AdminOptions = {
 }
 
 /**
- * Lets a role read accounts and charge them, and nothing else. Creates the tables if there are none. An update gives the
- * role the same rights to new tables. Throws NotFound for an unknown role, ConfigError if this user may not grant.
+ * Lets a role read accounts and charge them, and nothing else. Creates the tables if there are none. An update gives
+ * the role the same rights to new tables. Throws NotFound for an unknown role, ConfigError if this user may not grant.
  */
 export function grantAccounts(address: Address, role: string): Promise<void> {
   return withDatabase(address, async database => {

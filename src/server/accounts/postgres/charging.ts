@@ -13,8 +13,8 @@ import {
 import { type Database, keepPrepared } from './connection.js'
 
 /**
- * Writes a batch of charges in one call; returns the result of each, in order. The database gets them as runs: charges of
- * one account and hour. Throws StorageError if two charges have the same request number.
+ * Writes a batch of charges in one call; returns the result of each, in order. The database gets them as runs: charges
+ * of one account and hour. Throws StorageError if two charges have the same request number.
  * @param accountNames the stored name of the account of each charge
  * @param wasSent whether the batch was sent before, with unknown result
  */

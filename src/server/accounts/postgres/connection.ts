@@ -55,8 +55,8 @@ const STATEMENT_LOST = ['26000', '42P05', '0A000']
 
 /**
  * A PostgreSQL database with a pool of connections. Connections open on demand, and again after a loss. A pooler, such
- * as PgBouncer, may give a connection for only one transaction. So behind a pooler statements have no names, and settings
- * always last one transaction.
+ * as PgBouncer, may give a connection for only one transaction. So behind a pooler statements have no names, and
+ * settings always last one transaction.
  */
 export class Database implements Queries {
   readonly location: string

@@ -4,9 +4,9 @@ import { BATCH_BYTES, chargeFunctionSql } from './charging.js'
 import type { SchemaKind } from './steps.js'
 
 /**
- * Rolls up the oldest day that is due: one row per account replaces its ledger rows and hourly counters. If none is due,
- * it deletes days beyond the retention. Only one server does this at a time. The database's own clock also limits what
- * is deleted, because deletion cannot be undone.
+ * Rolls up the oldest day that is due: one row per account replaces its ledger rows and hourly counters. If none is
+ * due, it deletes days beyond the retention. Only one server does this at a time. The database's own clock also limits
+ * what is deleted, because deletion cannot be undone.
  */
 const ROLL_UP = `
 CREATE FUNCTION bands_accounts.roll_up(single_from bigint, days_from bigint)

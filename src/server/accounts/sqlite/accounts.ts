@@ -211,8 +211,9 @@ class SqliteAccounts implements Accounts {
   }
 
   /**
-   * Checks whether accounts can be read, and after a failed write whether they can be written again. Throws StorageError
-   * if not. A server that is not ready gets no requests, so no other write would show that it is ready again.
+   * Checks whether accounts can be read, and after a failed write whether they can be written again. Throws
+   * StorageError if not. A server that is not ready gets no requests, so no other write would show that it is ready
+   * again.
    */
   check(): Promise<void> {
     return this.#retryWhileBusy(db => {
