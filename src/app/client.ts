@@ -87,7 +87,7 @@ abstract class Studies extends Pages {
     return this.#runStudy(params, options, (market, hooks) => backtest(market, strategy, run, hooks))
   }
 
-  /** Trades every combination of some values, `vary: { hold: [5, 10, 20] }`, and tests whether the best of them is real. */
+  /** Trades every combination of some values, `vary: { hold: [5, 10, 20] }`, and tests whether the best one is real. */
   async grid(params: GridParams, options: ProgressOptions = {}): Promise<Grid & OwnFields> {
     const { parseGrid } = await import('../core/params/grid.js')
     const { grid } = await import('../research/backtest/grid.js')
@@ -135,7 +135,7 @@ abstract class Studies extends Pages {
     return hasFile ? { ...parsing, loaded: await (await this.#pricedSource()).withBars() } : parsing
   }
 
-  /** Runs a question that needs prices, and adds the definitions that it uses. Its trials are the combinations tested. */
+  /** Runs a question that needs prices, and adds the definitions it uses. Its trials are the combinations tested. */
   async #runStudy<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
@@ -277,7 +277,7 @@ export class RemoteClient extends Studies {
 }
 
 export interface BandsOptions extends PricesChoice {
-  /** The file of the database, or `sample`; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  /** The file of the database, or `sample`; else BANDS_DB, else the user's own, else the bundled sample. */
   db?: string
   /** Applies the limits of this tier, its range, fields and rows, also to studies (default: all loaded data). */
   tier?: Tier
@@ -429,7 +429,7 @@ export class BandsClient extends Studies {
     return fetchBars(tickers, { ...options, ...this.#writableDb })
   }
 
-  /** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetch` does. */
+  /** Brings fetched tickers up to date, each from its vendor (default: all fetched ones). Throws as `fetch` does. */
   async update(tickers: readonly string[] | null = null, options: UpdateOptions = {}) {
     const { updateBars } = await import('./open/fetching.js')
     return updateBars(tickers, { ...options, ...this.#writableDb })

@@ -93,7 +93,7 @@ function adviceFor(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): W
   return null
 }
 
-/** The sentence for a condition that was false or unknown on all dates of events. @param happened the event, as a clause */
+/** The sentence for a condition that was false or unknown on all event dates. @param happened the event, as a clause */
 function conditionNeverSentence(
   { events, unknown }: Extract<WhyEmpty, { code: 'when_never' }>,
   { when }: HistoryQuery,

@@ -66,7 +66,7 @@ export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] 
   return all.filter(field => includesTier(tier, field.tier))
 }
 
-/** Throws TierRestricted for a field above the tier, or for a condition that names such a field or, on Free, a ticker. */
+/** Throws TierRestricted for a field above the tier, or for a condition with such a field or, on Free, a ticker. */
 function entitleField(name: string, tier: Tier, fields: FieldSet): void {
   const field = fields.named(name) ?? conditionField(name, fields)
   if (isRuled(field)) {

@@ -204,7 +204,7 @@ export class SecondThread<Data, Task, Result> {
   }
 }
 
-/** Does the tasks from the last one to the one that the other thread has taken. @returns results in the order of the tasks */
+/** Does the tasks from the last one to the one that the other thread has taken. Returns results in the tasks' order. */
 export function resultsFromEnd<Task, Result>(
   { tasks, taken }: Pick<SharedTasks<unknown, Task>, 'tasks' | 'taken'>,
   run: (task: Task) => Result,

@@ -144,7 +144,7 @@ function nameTakenError(target: string): InvalidParameter {
   return new InvalidParameter(words, { param: 'folder', value: target })
 }
 
-/** The beginning of the paths of temporary folders. It is the same for every backup, so that the next one finds them. */
+/** The beginning of the paths of temporary folders. It is the same for all backups, so that the next one finds them. */
 function partialStem(files: Files, folder: string): string {
   return join(folder, `${databaseStem(files)}.backup`)
 }
@@ -205,7 +205,7 @@ function backupFileName(kind: FileKind): string {
 /** The number of database pages that SQLite copies in one step. */
 const PAGES_PER_STEP = 5_000
 
-/** Copies one database into a folder, compares the copy row by row, and verifies it. Throws BadData if it is damaged. */
+/** Copies a database into a folder, compares the copy row by row, and verifies it. Throws BadData if it is damaged. */
 async function copyAndVerify(db: Connection, kind: FileKind, path: string, folder: string): Promise<BackedUp> {
   const name = backupFileName(kind)
   const copy = join(folder, name)
@@ -306,7 +306,7 @@ export function parseShape<T>(text: string, shape: z.ZodType<T>): T | null {
   }
 }
 
-/** Makes a backup in a folder of backups, named by database and time. @param keep removes all but the newest N; null none */
+/** Makes a backup in a folder of backups, named by database and time. @param keep only the newest N; null: all */
 export async function backUpInto(
   files: Files,
   parent: string,
@@ -324,7 +324,7 @@ function databaseStem({ data }: Files): string {
   return basename(data).replace(/\.db$/, '')
 }
 
-/** Removes all but the newest backups, and returns the removed ones. Other databases' backups and other folders stay. */
+/** Removes all but the newest backups, and returns the removed ones. Backups of other databases and folders stay. */
 function removeOlder(files: Files, parent: string, keep: number): string[] {
   const timeEnding = /-\d{8}T\d{6}(?:\.\d{3})?Z$/
   const stem = databaseStem(files)

@@ -23,7 +23,7 @@ export abstract class Pages extends Questions {
     return this.pages.summary(params)
   }
 
-  /** The tickers that meet filters such as `{ field: 'rsi_zone', op: 'eq', value: 'oversold' }`, with columns of each. */
+  /** The tickers that meet filters such as `{ field: 'rsi_zone', op: 'eq', value: 'oversold' }`, with some columns. */
   search(params: SearchParams = {}): Promise<SearchPage> {
     return this.pages.search(params)
   }

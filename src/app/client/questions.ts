@@ -79,7 +79,7 @@ export abstract class Questions {
     return this.withDefinitions(params, { ...found, notes })
   }
 
-  /** `GET /v1/scan/oversold`: the oversold tickers. `limit` defaults to 20; a database without a tier takes any, or `all`. */
+  /** `GET /v1/scan/oversold`: the oversold tickers. `limit` defaults to 20; without a tier, any or `all` is taken. */
   async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
     const query = parseOversold(params, this.withholds ? OVERSOLD : UNLIMITED_OVERSOLD)
     const page = await this.#bands.oversold(query)

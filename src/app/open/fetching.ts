@@ -130,7 +130,7 @@ export async function fetchBars(
   }
 }
 
-/** Brings fetched tickers up to date, each from its vendor (default: all that were fetched). Throws as `fetchBars` does. */
+/** Brings fetched tickers up to date, each from its vendor (default: all fetched ones). Throws as `fetchBars` does. */
 export async function updateBars(
   tickers: readonly string[] | null = null,
   options: UpdateOptions & Pick<FetchOptions, 'db'> = {},

@@ -51,7 +51,7 @@ export function lengthBytes(bytes: Uint8Array): Buffer {
   return head
 }
 
-/** A message as bytes, in V8's format. A view writes only its part of a buffer; an object used twice is written once. */
+/** A message as bytes, in V8's format. A view writes only its part of a buffer; a repeated object is written once. */
 export const serializeMessage = (message: unknown): Buffer => serialize(message)
 
 export const deserializeMessage = (bytes: Buffer): unknown => deserialize(bytes)

@@ -92,7 +92,7 @@ export interface ShownCondition {
   meaning: string | null
 }
 
-/** Gives a condition a name. Throws InvalidParameter for a wrong name or condition, and for a name with another meaning. */
+/** Gives a condition a name. Throws InvalidParameter for a wrong name or condition, or a name with another meaning. */
 export async function addCondition(
   choice: DatabaseChoice,
   fields: FieldSet,

@@ -13,7 +13,7 @@ import type { Store } from '../../data/store/store.js'
 /** The paths of the database and of the files next to it. */
 
 export interface DatabaseChoice {
-  /** The file of the database, or `sample`, the bundled one; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
+  /** The database's file, or `sample`, the bundled one; else BANDS_DB, else `bands/bands.db` in the XDG data folder. */
   db?: string | undefined
   env?: Readonly<Record<string, string | undefined>>
   /** Called with a sentence after a file was copied before a migration. */

@@ -74,7 +74,7 @@ export async function openService({
   }
 }
 
-/** The vendors that some bars of a store were fetched from; none if a damaged ticker keeps the tickers from being listed. */
+/** The vendors that some bars of a store were fetched from; none if a damaged ticker prevents their list. */
 async function vendorsOf(store: Opened['local']['store']): Promise<string[]> {
   const entries = await store.tickers().catch(() => [])
   return [...new Set(entries.flatMap(({ source }) => fetchedFrom(source)?.provider ?? []))].sort()

@@ -265,7 +265,7 @@ function findingsText({ cells, tried }: Sweep): string | null {
   return texts.length === 0 ? null : listNames(texts)
 }
 
-/** The sentence about all combinations tested together. @param hasFinding whether a single combination is significant */
+/** The sentence about all combinations tested together. @param hasFinding whether a single one is significant */
 function spaText(p: number, hasFinding: boolean): string {
   const pInBrackets = `(SPA p ${probability(p)})`
   if (p >= LEVEL) return `Tested together they are not told from chance ${pInBrackets}.`

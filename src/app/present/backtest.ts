@@ -80,7 +80,7 @@ export function describeBacktest(
   }
 }
 
-/** The sections between heading and signals. If there are test days, the answer is about these, and a page folds others. */
+/** The sections between heading and signals. With test days, the answer is about these, and a page folds others. */
 function resultSections(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
   const { trades, tickers, trials, validation } = backtest
   const hasTests = (validation?.test ?? null) !== null

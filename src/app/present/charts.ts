@@ -180,7 +180,7 @@ export function windowHistogram({ window, histogram, n, mean, base }: StudyWindo
 
 const NO_BINS = { edges: [], events: [], base: [] }
 
-/** A histogram of the p-values of tested combinations. Without any effect, its twenty bins would hold the same number. */
+/** A histogram of the p-values of tested combinations. Without any effect, its twenty bins would hold equal numbers. */
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
   const p = cells.flatMap(cell => cell.p ?? [])
   const edges = Array.from({ length: 21 }, (_, i) => i / 20)

@@ -178,7 +178,7 @@ function sourcesText({ bars, sources }: TickerStatus): string {
 
 const MOST_SOURCES = 3
 
-/** `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from the file. @param from index of its first bar */
+/** `new.csv, the last 5 of 1,260 bars`; only the name if all bars are from it. @param from index of its first bar */
 function sourceText(fileName: string, from: number, bars: number, total: number): string {
   if (bars === total) return fileName
   const barsText = `${numberText(bars)} of ${numberText(total)} bars`
@@ -213,7 +213,7 @@ function definitionsText({ definitions, definitions_current: isCurrent }: Status
   return `definitions ${definitions}${isCurrent ? '' : ': of another version, run bands rebuild'}`
 }
 
-/** The facts of a ticker: an overview of kinds, or the newest records of one kind. @param limit number of these records */
+/** The facts of a ticker: an overview of kinds, or the newest records of one kind. @param limit their number */
 export function describeFacts(facts: KnownFacts, kind: FactKind | undefined, limit: number): Described {
   const { ticker, security, records } = facts
   const factColumns = (kind === undefined ? FACT_KINDS : [kind]).flatMap(factKind => FACT_COLUMNS[factKind])
@@ -335,7 +335,7 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
   }
 }
 
-/** Why no trial is shown, or that only the newest are. @param limit the number of shown trials of a kind; null for all */
+/** Why no trial is shown, or that only the newest are. @param limit of shown trials of a kind; null for all */
 function trialLogNotes(log: TrialLog, limit: number | null): string[] {
   const noted = 'bands study, tally, sweep and backtest note what they try.'
   if (log === null) return ['Nothing is noted of the bundled sample.']

@@ -41,7 +41,7 @@ export interface LongList {
   each?(): Iterable<unknown>
 }
 
-/** A result for machines: one object a row, and which of its values are the columns of CSV, nested keys joined by `_`. */
+/** A result for machines: one object a row, and which of its values are columns of CSV, nested keys joined by `_`. */
 export interface Records {
   columns: readonly string[]
   rows: readonly object[]

@@ -190,7 +190,7 @@ function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
-/** A section with the heat maps. A page without tests begins with the first one, so that only a terminal shows it here. */
+/** A section with the heat maps. A page without tests begins with the first, so only a terminal shows it here. */
 function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)
@@ -245,7 +245,7 @@ function heatTable(
   }
 }
 
-/** A section that asks whether the best combination is real: its neighbours, smoothness, deflated ratio, overfitting. */
+/** A section on whether the best combination is real: its neighbours, smoothness, deflated ratio, overfitting. */
 function bestSection(grid: Grid): Section {
   const { best, cells, statistic, smoothness, trials, pbo, reasons } = grid
   if (best === null)

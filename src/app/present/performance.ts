@@ -122,7 +122,7 @@ export function statisticsSection(backtest: Backtest): Section {
   ])
 }
 
-/** The main statistics in short for terminal and page, and `foldedParts` with all of them below a fold or with --wide. */
+/** The main statistics in short for terminal and page; `foldedParts` has all of them, below a fold or with --wide. */
 export function statisticParts(mainTable: Table, foldedParts: readonly Part[]): Part[] {
   return [
     { on: 'short', table: mainTable },
@@ -214,7 +214,7 @@ export function outOfSampleSection(
   ])
 }
 
-/** Two sparklines, of the equity and of its drawdown; none without a bar. @param first value to show as the first equity */
+/** Two sparklines, of the equity and of its drawdown; none without a bar. @param first the first equity to show */
 export function equityTrends(
   { equity, statistics }: Pick<Backtest | Tests, 'equity' | 'statistics'>,
   { first }: { first: number },

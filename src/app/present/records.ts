@@ -4,7 +4,7 @@ import type { Sweep } from '../../research/sweep/result.js'
 import type { Records } from './description.js'
 import { tickerColumns } from './words.js'
 
-/** Records with a row for each window of a study. Each test and each interval has columns of its own, under its name. */
+/** Records with a row for each window of a study. Each test and interval has columns of its own, under its name. */
 export function windowRecords(study: EventStudy): Records {
   return { columns: WINDOW_COLUMNS, rows: study.windows.map(window => windowRecord(study, window)) }
 }

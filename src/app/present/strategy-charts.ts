@@ -82,7 +82,7 @@ export function testsDrawdownChart({ equity, statistics }: Tests): Chart {
   })
 }
 
-/** Shades over the deepest falls, each from its high to the day when the equity was as high again, or to the last day. */
+/** Shades over the deepest falls, each from its high to the day when equity was as high again, or to the last day. */
 function fallShades(drawdowns: Backtest['drawdowns'], equity: Backtest['equity']): Shades[] {
   const last = equity.at(-1)?.date ?? ''
   const spans = drawdowns.map(({ from, low, to, depth }) => ({
@@ -214,7 +214,7 @@ function equityDatesChart(
   })
 }
 
-/** The line of a benchmark; a terminal only draws the first. @param index position among the benchmarks, for the tone */
+/** The line of a benchmark; a terminal draws only the first. @param index among the benchmarks, for the tone */
 function holdingLine(name: string, values: Line['values'], index: number): Line {
   const tone = BENCHMARK_TONES[index % BENCHMARK_TONES.length]!
   const style: Partial<Line> = index === 0 ? { terminal: 'dotted' } : { dashed: true }

@@ -36,7 +36,7 @@ import {
   tickersText,
 } from './words.js'
 
-/** Describes a study: returns after its events, compared with those after any bar. @param prices for its price charts */
+/** Describes a study: returns after its events, compared with those after any bar. @param prices for price charts */
 export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] = []): Description {
   const lastBar = lastBarBeforeAsOf(study)
   const hints = study.hints.map((hint): Fact => ['Left out', hint])

@@ -275,7 +275,7 @@ function tallyNotes({ groups, warnings, events }: Tally): string[] {
   ])
 }
 
-/** Describes how often each band of some fields occurred, in a table for each field; for machines a row for each band. */
+/** Describes how often each band of some fields occurred, in a table for each field; for machines, a row a band. */
 export function describeBandCounts(counts: BandCounts): Described {
   const { timeframe, tickers, fields } = counts
   return {

@@ -228,7 +228,7 @@ export function signalsSentence(backtest: Pick<Backtest, 'signals' | 'draws'>): 
   return `${count(total, 'signal')}: ${parts.join(', ')}.${lateText}${drawsText}`
 }
 
-/** A table with the number of signals of each outcome. Outcomes that no signal had are omitted, except for the first. */
+/** A table with the number of signals of each outcome. Outcomes that no signal had are omitted, except the first. */
 function outcomeCountsTable({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): Table {
   const outcomes: [text: string, n: number][] = [
     ['made a trade that is closed', closed],

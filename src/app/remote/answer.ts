@@ -337,7 +337,7 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
   return null
 }
 
-/** The first event that is not within the query or not older than the one before it, in words; null if there is none. */
+/** The first event outside the query or not older than the one before it, in words; null if there is none. */
 function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
   let previousDate = dateOf(before)
   const oldestDate = dateOf(after)
@@ -373,7 +373,7 @@ function scanFault(page: OversoldPage, query: OversoldQuery): string | null {
 
 type Issue = NonNullable<ReturnType<AnySchema['safeParse']>['error']>['issues'][number]
 
-/** The first mismatch with the schema and its path, such as `events[0].date is not a calendar date`; null if there is none. */
+/** The first mismatch with the schema, by path, such as `events[0].date is not a calendar date`; null without any. */
 function shapeFault(schema: AnySchema, document: unknown): string | null {
   const issue = schema.safeParse(document).error?.issues[0]
   if (issue === undefined) return null

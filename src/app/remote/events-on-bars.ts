@@ -164,7 +164,7 @@ function rangeOf({ after, as_of, days }: History): { after: Day; upTo: Day } {
   return { after: after === null ? first - 1 : parseDay(after)!, upTo: as_of === null ? last : parseDay(as_of)! }
 }
 
-/** The index of the band at the start of the range: that before the first event, or the present one; null: not known. */
+/** The index of the band at the start of the range: that before the first event, or the present one; null: unknown. */
 function startBandOf({ left, present, bands }: History): number | null {
   if (left.length > 0) return left[0]!
   return present !== null && present.since === null ? bands.indexOf(present.band) : null

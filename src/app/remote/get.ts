@@ -99,7 +99,7 @@ export class Getter {
   }
 }
 
-/** Milliseconds until the time in a header of the vendor, which has seconds since 1970; null if it is missing or past. */
+/** Milliseconds until the time in a header of the vendor, which has seconds since 1970; null if missing or past. */
 function msUntilReset(headers: Headers, name: string | undefined, now: number): number | null {
   if (name === undefined) return null
   const resetMs = Number(headers[name]) * 1000

@@ -47,7 +47,7 @@ export function nextBefore({ coming }: StoredPages): string | null {
   return coming.at(-1)?.body.events.at(-1)?.date ?? null
 }
 
-/** The stored page that answered the same request and has an ETag, so that a server can say it is unchanged; else null. */
+/** The stored page with an ETag that answered the same request, so a server can say it is unchanged; else null. */
 export function pageToRevalidate({ kept }: StoredPages, before: string | null): StoredPage | null {
   return kept.find(page => page.before === before && page.etag !== null) ?? null
 }

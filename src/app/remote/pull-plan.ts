@@ -117,7 +117,7 @@ const STEP_ORDER: readonly PullStep[] = ['new', 'rest', 'update', 'done']
 
 interface PullState {
   nextStep: PullStep
-  /** `kept`: the pages that answer questions. `coming`: those of an unfinished pull. Both are empty for a new series. */
+  /** `kept`: pages that answer questions. `coming`: those of an unfinished pull. Both are empty for a new series. */
   series: StoredPages
   /** Whether stored pages are ignored: with `replace`, until this run has pulled the series to its end. */
   startsAgain: boolean

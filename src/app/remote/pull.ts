@@ -213,7 +213,7 @@ class PullWork {
     await this.#storePage(item, series, addPage(series, newPage, { startsAgain }))
   }
 
-  /** Throws the server's earlier refusal, TierRestricted if the stored pages are of a higher tier, or CreditLimitReached. */
+  /** Throws an earlier refusal, TierRestricted if stored pages are of a higher tier, or CreditLimitReached. */
   #refuseDoomedRequest(item: PullItem, knownRange: string | undefined): void {
     const earlierRefusal = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
     if (earlierRefusal !== undefined) throw earlierRefusal
@@ -282,7 +282,7 @@ class PullWork {
     return sumPrices(unfinished.map(({ price }) => price))
   }
 
-  /** The report of the pull so far. @param stopped why it stopped, null at its end; `error` is null for other reasons */
+  /** The report of the pull so far. @param stopped why it stopped, null at its end; `error`: null for other reasons */
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
     const entries = new Map((await this.#context.pages.entries()).map(entry => [mapKeyOf(entry), entry]))
     const series = this.#items.map((item): SeriesReport => {

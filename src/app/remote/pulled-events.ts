@@ -297,7 +297,7 @@ function viewOf(series: StoredPages): SeriesView {
   return { ...keyOf(series), ...pages, url: series.url, days, finalDays, partial, after, upTo }
 }
 
-/** The events after a day that match the bands and the `before` of a query, oldest first. Its context does not count. */
+/** The events after a day that match bands and `before` of a query, oldest first. Its context does not count. */
 function matchingEvents({ events, days }: SeriesView, query: HistoryQuery, after: Day): BandEvent[] {
   const { before: until = Number.POSITIVE_INFINITY, bands } = query
   return events.filter((event, i) => {

@@ -69,7 +69,7 @@ export async function serverScreen(
   }
 }
 
-/** The tests of a condition: bands of the last bar, joined by `and`. Throws InvalidParameter for any other condition. */
+/** The tests of a condition: bands of the last bar, joined by `and`. Throws InvalidParameter for any other one. */
 function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[] {
   if (condition.is === 'and') return condition.parts.flatMap(part => decidableTests(part, timeframe))
   if (condition.is !== 'state' || condition.bars > 1) throw undecidedError(condition)

@@ -146,13 +146,13 @@ function refuseUnknownBands(
     throw errorFor(`${what} is known up to ${knownUpTo}, and an event is of ${to}`)
 }
 
-/** Two changes of a field: `last`, the last one up to a date, and `onDate`, the one on that date; null if there is none. */
+/** Two changes of a field: `last`, the last one up to a date, and `onDate`, the one on that date; null without one. */
 interface LastChanges {
   last: HistoricEvent
   onDate: HistoricEvent | null
 }
 
-/** The last change of a field up to a date, and whether it is on it. @param events oldest first, one not after the date */
+/** The last change of a field up to a date, and whether it is on it. @param events oldest first, one up to the date */
 function changesUpTo(events: readonly HistoricEvent[], date: string): LastChanges {
   const last = events.findLast(event => event.date <= date)!
   return { last, onDate: last.date === date ? last : null }

@@ -19,7 +19,7 @@ export interface Webhook {
   retries?: number | undefined
 }
 
-/** Parses a webhook's address, the value of `param`. Throws InvalidParameter if it is invalid, private or has a password. */
+/** Parses a webhook's address, the value of `param`. Throws InvalidParameter if invalid, private or with a password. */
 export function webhookUrl(param: string, text: string, { allowPrivate }: Pick<Webhook, 'allowPrivate'>): URL {
   const url = webUrl(text)
   const allowed = 'an address such as https://example.com/hook'
@@ -112,7 +112,7 @@ function deliveryError({ origin }: URL, outcome: Attempt, attempts: number): Ups
   return new Upstream(`the webhook at ${origin} answered ${outcome.status}${redirect}${times}.`, origin, outcome.status)
 }
 
-/** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are the special ranges in both families. */
+/** Global unicast of IPv6 (RFC 4291). Every other IPv6 address is refused, as are special ranges in both families. */
 const GLOBAL_UNICAST = blockList(['2000::/3'])
 
 /** Special-purpose ranges (IANA registries, RFC 6890); of IPv6 only those within global unicast. */

@@ -359,7 +359,7 @@ function estimateTone({ value, grey, tone }: Estimate): string {
   return tone === undefined ? 'accent' : TONE_CLASSES[tone]
 }
 
-/** An estimate as a row of a figure: its label, the drawing and its text. @param isShort draws a bar instead of a dot */
+/** An estimate as a row of a figure: its label, drawing and text. @param isShort draws a bar instead of a dot */
 function estimateRow(
   estimate: Estimate,
   { steps, x, baseline, isShort }: { steps: readonly number[]; x: Scale; baseline: number | null; isShort: boolean },

@@ -71,7 +71,7 @@ ${dataScript('id="result"', document)}
 `.text
 }
 
-/** The folded section about the origin of the page. @param omitted the entries that the document in the page does not have */
+/** The folded section about the origin of the page. @param omitted entries that the page's document does not have */
 function originSection(facts: readonly Fact[], about: ReportAbout, omitted: readonly string[]): Html {
   const numbers = omitted.length === 0 ? 'Every number of this page' : `This result without ${omitted.join(' and ')}`
   const list = factList([...facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])

@@ -46,7 +46,7 @@ export interface AskTask {
   isPage?: boolean
 }
 
-/** Answers long questions in a thread, each as JSON or as a page. The data are opened once, and again after a failure. */
+/** Answers long questions in a thread, each as JSON or a page. The data are opened once, and again after a failure. */
 export function newQuestionHandler(options: BandsOptions): Handler {
   let opening: Promise<BandsClient> | null = null
   return {

@@ -52,7 +52,7 @@ export function performanceIndex(rank: number, bar: number, window: number): num
   return PERFORMANCE_INDEX[Math.floor(outcomePercentile(rank, bar, window))]!
 }
 
-/** The rank of the return after each bar among the returns that had ended by the bar; -1 with fewer than `minReference`. */
+/** The rank of the return after each bar among returns that had ended by the bar; -1 with fewer than `minReference`. */
 function ranksAmongEarlier(close: Float64Array, window: number, minReference: number): Int32Array {
   const bars = close.length
   return withReusedMemory(() => {

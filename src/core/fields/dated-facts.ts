@@ -141,7 +141,7 @@ export function nextReports(
   return next
 }
 
-/** A year after the fourth latest report, if that is in the future or only a little late. @param reported their number */
+/** A year after the fourth latest report, if that is in the future or a little late. @param reported their number */
 function guessNextReport(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
   if (reported < REPORTS_A_YEAR) return { date: null, guess: null }
   const guess = earnings[reported - REPORTS_A_YEAR]!.report_date + DAYS_A_YEAR

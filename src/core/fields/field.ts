@@ -33,7 +33,7 @@ export interface Field<Band extends string = BandName> {
   readonly hash?: string
   /** First bar on which the bars allow a band, from 0. @internal */
   warmUp(panel: Panel): number
-  /** One code per bar, from it, earlier bars, and facts usable on its date; arbitrary before the first bar. @internal */
+  /** A code per bar, from it, earlier bars, and facts usable on its date; arbitrary before the first bar. @internal */
   classify(panel: Panel): Uint8Array
   /** The inputs that decided bar t. @internal */
   readings(panel: Panel, t: number): Reading[]
@@ -84,7 +84,7 @@ export function zoneOf(value: number, cuts: readonly number[], scale = 1): numbe
   return zone
 }
 
-/** The zone of a value among cuts on both sides of 0. An edge is in the outer zone, a value near 0 in the middle one. */
+/** The zone of a value among cuts on both sides of 0. An edge is in the outer zone, values near 0 in the middle. */
 export function zoneBothWays(value: number, cuts: readonly number[]): number {
   return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }
@@ -96,7 +96,7 @@ export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from =
   return out
 }
 
-/** A field whose rule reads dated facts. For a ticker without any, it has no band on any bar, and its reading says so. */
+/** A field whose rule reads dated facts. A ticker without any has no band on any bar, and the reading says so. */
 export function factField(
   field: Omit<Field, 'needs' | 'warmUp' | 'classify' | 'readings'> & {
     /** Default `facts`. */

@@ -45,7 +45,7 @@ export function wilder(values: Float64Array, length: number): Float64Array {
   return means
 }
 
-/** Exponential moving average: the mean of the first `length` defined values, then previous + 2/(length+1) · (x - previous). */
+/** Exponential moving average: the mean of the first `length` values, then previous + 2/(length+1) · (x - previous). */
 export function ema(values: Float64Array, length: number): Float64Array {
   const weight = 2 / (length + 1)
   const { means, begin } = startOfAverage(values, length)

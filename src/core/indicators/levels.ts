@@ -101,7 +101,7 @@ class Pivots {
   /** Index of the first counting pivot, and of the first future one. */
   #oldest = 0
   #end = 0
-  /** The counting lows next to the last price: the highest one not above it, and the lowest one above. NaN without one. */
+  /** The counting lows next to the last price: the highest not above it, and the lowest above. NaN without one. */
   #lowBelow = Number.NaN
   #lowAbove = Number.NaN
 
@@ -158,7 +158,7 @@ function pivotLows(low: Float64Array, reach: number, from: number): Int32Array {
   return pivots.subarray(0, count)
 }
 
-/** Whether the low of bar `q` is below each of the `reach` lows before it, and not above any of the `reach` lows after. */
+/** Whether the low of bar `q` is below each of the `reach` lows before it, and not above any of the `reach` after. */
 function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
   const candidate = low[q]!
   // Most comparisons need no tolerance.

@@ -132,7 +132,7 @@ function sortedIndexes(values: Float64Array, sorted: Float64Array): Int32Array {
   return indexes
 }
 
-/** For each value of an ascending column: the first index whose value counts as equal to it, and the one after the last. */
+/** For each value of an ascending column: the first index whose value counts as equal, and the one after the last. */
 function equalRuns(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
   const from = new Int32Array(sorted.length)
   const upTo = new Int32Array(sorted.length)
@@ -203,7 +203,7 @@ export function plainRanks(values: Float64Array, { lag, history, least }: Subset
   return { rank, size }
 }
 
-/** Each value's rank among the defined values of the last `history` bars, itself included. @param from the first needed bar */
+/** Each value's rank among defined values of the last `history` bars, itself included. @param from first needed bar */
 export function rollingRanks(values: Float64Array, history: number, minHistory: number, from = 0): Ranks {
   return movingRanks(values, { lag: 0, history, least: minHistory }, from)
 }
@@ -221,7 +221,7 @@ export function zoneOfRank(rank: number, size: number, cuts: readonly number[]):
   return zone
 }
 
-/** Two numbers are equal when they differ by at most this share of their scale, so no summation order changes a band. */
+/** Numbers are equal when they differ by at most this share of their scale, so no summation order changes a band. */
 export const TOLERANCE = 1e-10
 
 /**

@@ -50,7 +50,7 @@ class Grammar {
     return this.#chain('sum', ['+', '-'], () => this.#chain('product', ['*', '/'], () => this.#factor()))
   }
 
-  /** Reads terms with signs between them. A single term is returned as it is; a first term of the same kind is joined. */
+  /** Reads terms with signs between them. A single term is returned unchanged; a first of the same kind is joined. */
   #chain(kind: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], readTerm: () => Expression): Expression {
     const first = readTerm()
     const rest: Chain['rest'][number][] = []

@@ -141,7 +141,7 @@ function daysInMonth(year: number, month: number): number {
 
 type Column = Int32Array | Float64Array
 
-/** The number of values of an ascending column that are at most `x`. @param least and `most`: known bounds of the result */
+/** The number of values of an ascending column that are at most `x`. @param least and `most`: bounds of the result */
 export function countUpTo(ascending: Column, x: number, least = 0, most = ascending.length): number {
   let low = least
   let high = most
@@ -153,7 +153,7 @@ export function countUpTo(ascending: Column, x: number, least = 0, most = ascend
   return low
 }
 
-/** The number of values of an ascending column below `x`; 0 where `x` is NaN. @param most a known bound of the result */
+/** The number of values of an ascending column below `x`; 0 if `x` is NaN. @param most a known bound of the result */
 export function countBelow(ascending: Column, x: number, most = ascending.length): number {
   let low = 0
   let high = most

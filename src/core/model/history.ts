@@ -251,7 +251,7 @@ export function emptyPresent(fields: number): Present & { onLast: Uint8Array } {
   }
 }
 
-/** The periods in bands of each ticker. @param histories ticker by ticker, one for each field @param fields their number */
+/** The periods in bands of each ticker. @param histories ticker by ticker, one a field @param fields their number */
 export async function* bandPeriodsOf(histories: AsyncIterable<History>, fields: number): AsyncGenerator<BandPeriods> {
   let historiesOfTicker: History[] = []
   for await (const history of histories) {

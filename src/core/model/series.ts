@@ -290,7 +290,7 @@ export function packPrices(prices: Float64Array): PackedPrices {
   return { numerators: prices, denominator: 1 }
 }
 
-/** Sets each numerator to its price · `denominator`, rounded. Returns false, at once, if one does not give its price. */
+/** Sets each numerator to its price · `denominator`, rounded. Returns false at once if one does not give its price. */
 function setNumerators(numerators: Int32Array, prices: Float64Array, denominator: number): boolean {
   for (let i = 0; i < prices.length; i++) {
     numerators[i] = Math.round(prices[i]! * denominator)

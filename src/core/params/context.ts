@@ -193,7 +193,7 @@ function incompleteContextError(read: ReadParts<unknown>): InvalidParameter {
   return wrong(missing[0]!, words)
 }
 
-/** Replaces the three parameters of a search by one value `context`; without them it has none. The band may be missing. */
+/** Replaces the three parameters of a search by one value `context`; without them, none. The band may be missing. */
 export function joinContext<Query extends ReadParts<string> & { context?: unknown }>(
   read: Query,
 ): Omit<Query, (typeof CONTEXT_PARAMS)[number] | 'context'> & { context?: Context } {

@@ -34,7 +34,7 @@ const PASSWORD_IN_URL = /^[^/?]*\/\/[^/?]*(:|%3a)[^@]*@/i
 /** A URL whose @ comes after the question mark, so that the text before the question mark looks like a port. */
 const SETTINGS_IN_URL = /^[^/?]*\/\/([^/?@:]*@)?([^/?@:]*|\[[^/?@\]]*\])(:\d{1,5})?(\/[^?@]*)?\?[a-z_]+=/i
 
-/** The user of a URL without a host, which PostgreSQL's programs read and `URL` does not: `postgres://user@/database`. */
+/** The user of a URL without a host, which PostgreSQL reads and `URL` does not: `postgres://user@/database`. */
 const USER_WITHOUT_HOST = /^(postgres(?:ql)?:\/\/)([^/?#@:]*)@(?=[/?]|$)/i
 
 const FORM = 'a URL such as postgres://user@host:5432/database'

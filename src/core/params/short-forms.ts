@@ -52,7 +52,7 @@ function asBasisPoints(word: string): string {
   return share === undefined ? word.replace(/bps?$/, '') : String(Number((100 * Number(share)).toPrecision(12)))
 }
 
-/** Costs as a text of parts, separated by commas or spaces. Only the named costs come back; `none` is all of them, 0. */
+/** Costs as a text of parts, separated by commas or spaces. Only named costs come back; `none` is all of them, 0. */
 export const COSTS_TEXT = textForm('COSTS', COSTS_EXAMPLE, (param, text) => {
   if (text.trim() === 'none') return { ...NO_COSTS }
   const words = text.split(/[\s,]+/).filter(word => word !== '')

@@ -419,7 +419,7 @@ function selectFieldsAndBands<Others>(
   return { ...query, bands, fields: fieldsWithBands.map(field => field.name) }
 }
 
-/** Throws InvalidParameter if more than one of some parameters is set: each would answer the same question differently. */
+/** Throws InvalidParameter if several of some parameters are set: each would answer the same question differently. */
 export function refuseMoreThanOne(params: object, names: readonly string[]): void {
   const present = names.filter(name => name in params)
   if (present.length < 2) return

@@ -93,7 +93,7 @@ function shareBelow(values: Float64Array, estimate: number): number {
   return below / values.length
 }
 
-/** The acceleration by the jackknife (Efron & Tibshirani 1993, 14.3), from estimates with each value left out in turn. */
+/** The acceleration by the jackknife (Efron & Tibshirani 1993, 14.3), from estimates without each value in turn. */
 function jackknifeAcceleration(withoutOne: Float64Array): number {
   const centre = mean(withoutOne)!
   let squares = 0

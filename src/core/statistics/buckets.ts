@@ -108,7 +108,7 @@ export function quantileIn(column: BucketedColumn, p: number): number {
   return column[low]! + (index - low) * (column[high]! - column[low]!)
 }
 
-/** Sorts every bucket from that at index `first` to that at `last`. @returns the range of sorted indices; `to` is excluded */
+/** Sorts every bucket from index `first` to `last`. Returns the range of sorted indices, without `to`. */
 export function sortBetween(column: BucketedColumn, first: number, last: number): { from: number; to: number } {
   const from = countBefore(column, bucketOfStored(column[first]!))
   const to = countBefore(column, bucketOfStored(column[last]!) + 1)

@@ -104,7 +104,7 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
   }
 }
 
-/** By group: the number of ends, the number expected if all groups ended equally, and the covariance of the differences. */
+/** By group: the number of ends, the number expected if all groups ended equally, the covariance of the differences. */
 function logRankSums(groups: readonly (readonly Spell[])[]) {
   const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
   const groupAtRisk = groups.map(totalCount)
@@ -129,7 +129,7 @@ function logRankSums(groups: readonly (readonly Spell[])[]) {
   return { observed, expected, covariance }
 }
 
-/** Solves A x = b by elimination with the greatest pivot, A symmetric and positive definite; null where A is singular. */
+/** Solves A x = b by elimination with the greatest pivot, A symmetric and positive definite; null if A is singular. */
 function solve(matrix: readonly (readonly number[])[], b: readonly number[]): number[] | null {
   // Row operations turn the rows of A, each followed by its value of b, into a diagonal.
   const rows = matrix.map((row, i) => [...row, b[i]!])

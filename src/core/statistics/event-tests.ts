@@ -7,7 +7,7 @@ export type EventTest =
   | { statistic: number; df: number | null; p: number; reason: null }
   | { statistic: null; df: null; p: null; reason: string }
 
-/** Mean cumulative abnormal return, its standard error, and z from the events' own variances (MacKinlay 1997, eq. 16-20). */
+/** Mean cumulative abnormal return, standard error, and z from the events' variances (MacKinlay 1997, eq. 16-20). */
 export function meanAbnormalReturn(
   events: readonly AbnormalEvent[],
 ): EventTest & { car: number | null; se: number | null } {

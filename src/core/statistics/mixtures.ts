@@ -245,13 +245,13 @@ class RunsAround implements Runs {
 /** Sums of rounded numbers may be off by this share. */
 const SLACK = 1e-9
 
-/** The number of values of a pool in each bucket, weighted so that the buckets of a column add up to about its weight. */
+/** The number of values of a pool in each bucket, weighted so that a column's buckets add up to about its weight. */
 class PoolCounts {
   readonly #pool: Pool
   /** The number of columns already added. */
   #addedColumns = 0
   readonly #sums = new Float64Array(BUCKETS)
-  /** Sum of the weights of a step by one value. A column, because V8 compiles again for a field that turns fractional. */
+  /** Sum of the weights of a step by one value. A column, as V8 compiles again for a field that turns fractional. */
   readonly #steps = new Float64Array(1)
 
   constructor(pool: Pool) {
@@ -299,7 +299,7 @@ class PoolCounts {
   }
 }
 
-/** A run of each column: some of its values, ascending, and neighbours in the sorted column. All fields are by column. */
+/** A run of each column: some of its values, ascending, neighbours in the sorted column. All fields are by column. */
 interface Runs {
   /** The array that holds the run, the index at which it starts there, and the number of its values. */
   memory: readonly Float64Array[]
@@ -323,7 +323,7 @@ class Search {
   /** By member: the values of its run on either side of the last x. */
   readonly #valueBefore: Float64Array
   readonly #valueAfter: Float64Array
-  /** By member: the number of values of its run up to the lower and the upper end of the bracket; before, its bounds. */
+  /** By member: the number of values of its run up to the lower and upper end of the bracket; before, its bounds. */
   #low: Int32Array
   #high: Int32Array
   /** By member: the number of values of its run up to the last x. */
@@ -452,7 +452,7 @@ class Search {
     return false
   }
 
-  /** The least pooled value above `from`, or `to` if that is less. Where the distribution jumps, a quantile is a value. */
+  /** The least pooled value above `from`, or `to` if that is less. If the distribution jumps, a quantile is a value. */
   #leastWithin(from: number, to: number): number {
     this.#weightUpTo(from)
     const { memory, starts, lengths } = this.#runs

@@ -113,12 +113,12 @@ export function regression(y: Float64Array, x: Float64Array): Regression | null 
   return { alpha, beta, residuals, r: sxy / Math.sqrt(sxx * syy), meanX, sxx }
 }
 
-/** The lag of Newey & West, "Automatic lag selection in covariance matrix estimation" (1994), for returns that share no bar. */
+/** Lag of Newey & West, "Automatic lag selection in covariance matrix estimation" (1994), if returns share no bar. */
 export function automaticLag(n: number): number {
   return Math.floor(4 * (n / 100) ** (2 / 9))
 }
 
-/** The alpha of `regression` with Newey and West's standard error; the lag in bars. null without a regression or error. */
+/** The alpha of `regression` with Newey and West's standard error; lag in bars. null without a regression or error. */
 export function neweyWestAlpha(
   y: Float64Array,
   x: Float64Array,

@@ -165,7 +165,7 @@ interface Drawdowns {
   maximum: number | null
   /** Mean depth of the spells; null where it never fell. */
   average: number | null
-  /** Bars of the longest spell, from the high to the bar that reaches it again, or to the last one; 0 where it never fell. */
+  /** Bars of the longest spell, from the high to the bar that reaches it again, or to the last; 0 if it never fell. */
   longest: number
   /** √mean(drawdown²) (Martin & McCann, "The investor's guide to Fidelity funds", 1989); null for an empty curve. */
   ulcer: number | null

@@ -44,7 +44,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   return steps
 }
 
-/** For each length of spells, ascending: the number that last at least that long, and the spells of just that length. */
+/** For each length of spells, ascending: the number that last at least that long, and those of just that length. */
 export function* riskSets<AnySpell extends Counted & { length: number }>(spells: readonly AnySpell[]) {
   // Grouped before they are sorted: many spells have few lengths.
   const byLength = Map.groupBy(spells, ({ length }) => length)

@@ -169,7 +169,7 @@ export class GrowingBars {
     return { row: storedRows[0]!, seconds: storedSeconds[0]!, isSame: storedSeconds[0] === seconds && hasSameValues }
   }
 
-  /** Columns with one bar: the stored one of a day. Bars in the temporary file stay there: a file may repeat many days. */
+  /** Columns with the one stored bar of a day. Bars in the temporary file stay there: files may repeat many days. */
   #storedBar(day: Day): Columns {
     if (this.#columns !== null) {
       const index = this.#columns[0].subarray(0, this.#countInMemory).indexOf(day)

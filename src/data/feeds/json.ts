@@ -297,7 +297,7 @@ function krakenTable(file: string, result: JsonObject): JsonTable | null {
   return { ...table, symbol: pair, rows: table.rows.slice(0, finishedCount), remarks }
 }
 
-/** The bars of Nasdaq Data Link, once Quandl: rows, and a list of their columns. @param key that of `data` in the document */
+/** The bars of Nasdaq Data Link, once Quandl: rows, and the list of columns. @param key of `data` in the document */
 function dataLinkTable(file: string, key: string, data: JsonObject): JsonTable {
   let names = data.column_names
   if (Array.isArray(data.columns)) names ??= data.columns.map(column => (isMapping(column) ? column.name : column))

@@ -146,7 +146,7 @@ export function missingBarRoles(columns: Columns): Role[] {
   return (['date', ...PRICES] as const).filter(role => columns[role] === undefined)
 }
 
-/** The normalized name of a column, without the numbering and currency of Alpha Vantage (`1. open`, `1a. open (USD)`). */
+/** The normalized name of a column, without Alpha Vantage's numbering and currency (`1. open`, `1a. open (USD)`). */
 function plainName(name: string): string {
   return normalizedColumnName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
 }

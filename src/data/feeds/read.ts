@@ -289,7 +289,7 @@ async function planTable(table: TextTable, layout: Layout) {
   }
 }
 
-/** The ticker of a table without a column of tickers, from its header or file name. Adds to the remarks if it may be wrong. */
+/** The ticker of a table without a ticker column, from its header or file name. Adds a remark if it may be wrong. */
 function tickerOfAllRows(table: TextTable, layout: Layout, remarks: Words[]): string {
   const symbol = symbolInUnreadColumn(table, layout)
   const { ticker, remark } = tickerOfFile(table.source, layout.ticker, layout.format, symbol?.value)
@@ -351,7 +351,7 @@ function tradedVolumeColumn({ columns, names }: Layout, samples: readonly string
   return otherVolume === -1 ? volume : otherVolume
 }
 
-/** The meaning of a table's columns; null when they are not those of daily bars. Throws BadData for bars of another span. */
+/** The meaning of a table's columns; null if they are no daily bars. Throws BadData for bars of other spans. */
 function barsLayout({ file, dialect }: TextTable): Layout | null {
   const { tickers, names, samples, header, headerLine } = dialect
   // yfinance has the tickers in a second line of the header; otherwise the names may have them (`AAPL.Open`).

@@ -221,7 +221,7 @@ const MAX_PLACES_SHOWN = 3
 export class Remarks {
   readonly #remarks = new Map<string, Remark>()
 
-  /** Adds a remark, or counts an equal one. @param place its `file:line` or value, if there is one; the first are kept */
+  /** Adds a remark, or counts an equal one. @param place its `file:line` or value, if any; the first are kept */
   add(what: Words, place?: string): void {
     const text = wordsAsText(what)
     const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }

@@ -298,7 +298,7 @@ class Scanner {
     return fieldEnd + 1
   }
 
-  /** The text of the field that starts at a byte, and the index of the byte after it; null when its quote is not closed. */
+  /** The text of the field that starts at a byte, and the index of the byte after; null if its quote is not closed. */
   #fieldAt(from: number): { text: string; end: number } | null {
     const bytes = this.#bytes
     const start = this.#afterBlanks(from)

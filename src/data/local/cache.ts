@@ -171,7 +171,7 @@ export class Cache {
     }
   }
 
-  /** A series for each ticker of a query, in its order; null: unknown ticker. Records of derived fields are computed. */
+  /** A series for each ticker of a query, in its order; null: unknown ticker. Derived fields' records are computed. */
   async *#series(query: DerivedQuery): AsyncGenerator<RecordedSeries | null> {
     if (query.fields.every(name => this.isRecorded(name))) return yield* this.store.series(query)
     // Most questions have no condition, and need not load the code for them.

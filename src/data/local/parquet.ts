@@ -303,7 +303,7 @@ function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: nu
   page.length = at
 }
 
-/** Compresses `page`, and writes it after a PageHeader, by Parquet's field numbers. @returns the size without compression */
+/** Compresses `page`, and writes it after a PageHeader, by Parquet's field numbers. Returns the uncompressed size. */
 function writePage(out: Bytes, type: number, values: number, encoding: number): number {
   compressed.length = 0
   compressed.reserve(maxCompressedSize(page.length))

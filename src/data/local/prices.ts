@@ -45,7 +45,7 @@ export class Prices {
     return (await this.#barsFromCache(ticker, timeframe, await this.#cache.today())).prices
   }
 
-  /** The bars of each ticker, with the bands and events of each field. Throws Busy if an import replaces bars meanwhile. */
+  /** The bars of each ticker, with bands and events of each field. Throws Busy if an import replaces bars meanwhile. */
   async *states({ tickers, fields, timeframe, lag, copiesBars }: StatesQuery): AsyncGenerator<BarStates> {
     const cache = this.#cache
     for (const field of fields) entitle({ field }, cache.tier, cache.fieldSet)

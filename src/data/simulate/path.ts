@@ -117,7 +117,7 @@ function pullToUsualPrices(logPrice: number): number {
   return logPrice > HIGHEST ? PULL * (HIGHEST - logPrice) : 0
 }
 
-/** How a day's shock raises the variance of the next day; stable while reaction + fallReaction / 2 + persistence < 1. */
+/** How a day's shock raises the next day's variance; stable while reaction + fallReaction / 2 + persistence < 1. */
 interface Clustering {
   /** Weight of yesterday's squared shock. */
   reaction: number

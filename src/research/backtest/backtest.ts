@@ -118,7 +118,7 @@ export async function backtest(
   }
 }
 
-/** The evidence of a simulation and its draws, over all its days; no training part chooses. @param ranks of each draw */
+/** The evidence of a simulation and its draws, over all its days; no part chooses. @param ranks of each draw */
 function evidenceOfDraws(
   { draws, equity }: DrawnRun,
   ranks: readonly (EntryRank | null)[],

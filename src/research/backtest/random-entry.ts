@@ -97,7 +97,7 @@ export function longestTradeBars(trades: readonly TakenTrade[]): number {
   return trades.reduce((most, { signal, end }) => Math.max(most, end.why === 'open' ? 0 : end.bar - signal), 1)
 }
 
-/** Each draw of a run is compared with this number of moves, evenly spaced, because neighbouring moves hardly differ. */
+/** Each draw of a run is compared with this many moves, evenly spaced, because neighbouring moves hardly differ. */
 export const DRAW_MOVES = 199
 
 /**
@@ -261,7 +261,7 @@ function bandDaysOf(closed: readonly TakenTrade[]): Int32Array {
   return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
-/** The closed trades by ticker, then by signal, so that sums have one order. A signal on no eligible bar gets NO_DAY. */
+/** The closed trades by ticker, then by signal, so sums have one order. A signal on no eligible bar gets NO_DAY. */
 function movableTrades(strategy: Strategy, closed: readonly TakenTrade[], calendar: Int32Array): MovableTrades[] {
   const byMember = Map.groupBy(closed, ({ member }) => member)
   const members = [...byMember.keys()].sort((a, b) => (a.ticker < b.ticker ? -1 : 1))
@@ -322,7 +322,7 @@ function netReturnsByDay(
   return (dayIndex, trade) => movedNetReturn(strategy, member, barAt[dayIndex]!, exitDistances[trade]!)
 }
 
-/** The net return of any trade from each day of the calendar; null where events end trades at a distance of their own. */
+/** The net return of any trade from each day of the calendar; null if events end trades at distances of their own. */
 function commonNetReturns(strategy: Strategy, member: Member, barAt: Int32Array): Float64Array | null {
   if (member.exitEvents.length > 0) return null
   return Float64Array.from(barAt, bar => movedNetReturn(strategy, member, bar, NO_EXIT_EVENT))

@@ -34,7 +34,7 @@ export function sizeOf(strategy: Strategy, member: Member, signal: number, funds
 /** Less cash than this part of the equity is the rounding error of money that was spent. */
 const ROUNDING_CASH = 1e-9
 
-/** The share of equity for a position; NaN where the ATR has no value yet. @param signalBar index of the signal's bar */
+/** The share of equity for a position; NaN if the ATR has no value yet. @param signalBar index of its signal's bar */
 export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signalBar: number): number {
   const { size, max_positions } = portfolio
   if (size.method === 'equal') return 1 / max_positions

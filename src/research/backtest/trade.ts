@@ -214,7 +214,7 @@ export function tradePath(
   return { end, next }
 }
 
-/** Value of an open position at a price. A short one has its invested money, its profit, and borrow paid up to the day. */
+/** Value of an open position at a price. A short one has the invested money, profit, and borrow paid up to the day. */
 export function openValue(strategy: Strategy, taken: TakenTrade, price: number, day: number): number {
   const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price

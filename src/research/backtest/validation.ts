@@ -148,7 +148,7 @@ function refuseOverlap({ test, step }: WalkForward): void {
   throw wrong('walk_forward', message, { value: step, allowed })
 }
 
-/** The t statistic of the mean net return of closed trades; minus infinity without one, so that others are chosen first. */
+/** The t statistic of the mean net return of closed trades; -∞ without one, so that others are chosen first. */
 export function tOfTrades(trades: readonly TakenTrade[]): number {
   const closed = trades.filter(({ end }) => end.why !== 'open')
   return naiveT(closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
@@ -284,7 +284,7 @@ function tradesByStrategy(tests: readonly PartRun[], draw?: number): StrategyTra
   return [...byStrategy].map(([strategy, trades]) => ({ strategy, trades }))
 }
 
-/** The total return of each draw over all tests; empty where no test has draws. A test without draws returns the same. */
+/** The total return of each draw over all tests; empty if no test has draws. A test without draws returns the same. */
 function testReturnsByDraw(tests: readonly PartRun[]): number[] {
   if (tests.every(({ simulation }) => simulation.draws === null)) return []
   return Array.from({ length: COMBINATION_DRAWS }, (_, draw) => {

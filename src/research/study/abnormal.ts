@@ -131,7 +131,7 @@ export interface ModelledEvent extends Estimate {
   market?: Float64Array
 }
 
-/** The events of all subjects, each with a model of its ticker's normal return. @param benchmark for the market model */
+/** The events of all subjects, each with a model of its ticker's normal return. @param benchmark of the market model */
 export function modelledEvents(
   subjects: readonly Subject[],
   abnormal: Exclude<Abnormal, 'none'>,
@@ -277,7 +277,7 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events: their indices on the common calendar, and the mean move after any base bar by point of the path. */
+/** A ticker with events: indices on the common calendar, and by point of the path the mean move after a base bar. */
 interface PathMember {
   prices: StudyPrices
   bars: Int32Array

@@ -110,7 +110,7 @@ export interface StudyWindow {
   lift: number | null
   /** 95 % intervals of the difference. */
   intervals: Interval[]
-  /** The p of the first test, corrected for every window of the trial log that shares these dates; null without a log. */
+  /** The p of the first test, corrected for every window in the trial log with these dates; null without a log. */
   log_q: number | null
   /** The first is the default; all two-sided, of the difference against 0. */
   tests: TestResult[]

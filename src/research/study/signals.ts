@@ -85,7 +85,7 @@ export function signalsIn(
   return filterSignals({ ...signals, contextBands }, signal => isChosen(contextBands[signal]!, bands))
 }
 
-/** Whether a context's band is one of the chosen ones. Without a choice (null) every bar passes, also without a band. */
+/** Whether a context's band is one of the chosen ones. Without a choice (null) every bar passes, even without band. */
 export function isChosen(band: string | null, chosen: readonly string[] | null): boolean {
   return chosen === null || (band !== null && chosen.includes(band))
 }

@@ -87,7 +87,7 @@ export function figuresWithBase(material: Material, horizon: number, buffer: Flo
   return { window, sharpe: counts.n === 0 ? null : sharpe(dailyReturns(portfolio.portfolio), 1) }
 }
 
-/** The figures of a window that need no returns of base bars: bands and abnormal returns. @param modelled empty without a model */
+/** Figures of a window without returns of base bars: bands and abnormal returns. @param modelled empty without any */
 export function figuresWithoutBase(material: Material, modelled: readonly ModelledEvent[], horizon: number) {
   const { query, subjects } = material
   const { n, n_indep } = countsOf(material, horizon)

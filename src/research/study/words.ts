@@ -11,7 +11,7 @@ import { excludesDividends, lostWindowsOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
-/** All warnings of a study, in the order of discovery. Without events only why there is none, and what the data lack. */
+/** All warnings of a study, in order of discovery. Without events only why there is none, and what the data lack. */
 export function warningsOfStudy(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
   const partial = coverageSentences(material).map((sentence): Warning => ['partial', sentence])

@@ -72,7 +72,7 @@ export interface SweepCell {
   p: number | null
   /** Corrected. */
   q: number | null
-  /** p corrected by Benjamini-Hochberg for every window of the trial log that shares these dates; null without a log. */
+  /** p corrected by Benjamini-Hochberg for every window in the trial log with these dates; null without a log. */
   log_q: number | null
   /** By q. */
   verdict: Verdict

@@ -51,7 +51,7 @@ function damagedRowError(what: string): StorageError {
   })
 }
 
-/** The key of a row. Throws StorageError if the row is damaged: the tier of its account is unknown, or a time is impossible. */
+/** The key of a row. Throws StorageError for a damaged row: its account's tier is unknown, or a time impossible. */
 export function keyFromRow(row: KeyRow): KeyEntry {
   const { identity, account: id, account_name: name, tier, account_created: created } = row
   const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at, `the key ${identity}`))

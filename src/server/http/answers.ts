@@ -30,7 +30,7 @@ interface CachedAnswer {
   answer: Answer
   /** Size of the entry, including the encoded bodies. */
   bytes: number
-  /** A hash that changes with the data of the question; null: only `version` tells whether the answer is still right. */
+  /** A hash that changes with the data of the question; null: only `version` says whether the answer is right. */
   stamp: string | null
   /** The latest version of the data for which this is known to be the answer. */
   version: string

@@ -65,7 +65,7 @@ export class Connections {
     return connection.requests
   }
 
-  /** Whether no later request came on the connection, so that closing it loses no answer. @param number of the request */
+  /** Whether no later request came on the connection, so that closing it loses no answer. @param number its number */
   isLatestRequest(socket: Socket, number: number): boolean {
     return (this.#connectionOf(socket)?.requests ?? number) === number
   }

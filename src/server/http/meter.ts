@@ -78,7 +78,7 @@ function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** The caller's credits as headers. @param used may exceed a limit that was lowered @param at milliseconds since 1970 */
+/** The caller's credits as headers. @param used may exceed a lowered limit @param at milliseconds since 1970 */
 export function creditHeaders(limits: CreditLimits, used: UsedCredits, at: number): HeaderList {
   return [
     'X-Request-Limit',

@@ -71,7 +71,7 @@ export function readBars(search: string, ticker: string): Question {
   }
 }
 
-/** Parses a search. It is heavy, because it reads every ticker. Each limit and offset has its own answer in the cache. */
+/** Parses a search, which is heavy: it reads every ticker. Each limit and offset has its own answer in the cache. */
 function readSearch(search: string): Question {
   const query = parseSearch(parametersOf(search))
   return {

@@ -51,7 +51,7 @@ export interface ServedData {
   close(): Promise<void>
 }
 
-/** The data and the accounts of a server. The server must not close the data; closing these leaves the accounts open. */
+/** The data and the accounts of a server. The server must not close the data; closing them keeps the accounts open. */
 export interface Service extends ServedData {
   /** How many scans may run at the same time. */
   readonly scansAtOnce: number

@@ -69,7 +69,7 @@ export class Requests {
       })
   }
 
-  /** Runs a handler, and sends its answer or its error. @param always whether it runs even while the server is stopping */
+  /** Runs a handler, and sends its answer or its error. @param always runs it even while the server is stopping */
   handle(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#unanswered++
@@ -386,7 +386,7 @@ function errorHeaders(error: BandsError | null, now: number): HeaderList {
   return ['Retry-After', String(Math.max(1, Math.ceil((Date.parse(error.reset) - now) / 1000)))]
 }
 
-/** The values of all headers with a name. Node's own `headers` merge or drop repeated ones. @param name in lower case */
+/** The values of all headers with a name. Node's `headers` merge or drop repeated ones. @param name in lower case */
 export function headerValues(name: string, rawHeaders: readonly string[]): string[] {
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -65,7 +65,7 @@ export class Plot {
     this.#showRange(this.#fullRange)
   }
 
-  /** Adds the readout, the reset button and the facts of cases around the drawing, and the marks of pointer and drag. */
+  /** Adds the readout, the reset button and the facts of cases around the drawing; also marks of pointer and drag. */
   #addTools(): void {
     this.#figure.classList.add('live')
     this.#readout.textContent = this.#hint
@@ -308,7 +308,7 @@ export class Plot {
     )
   }
 
-  /** Adds a value next to each name of the legend, and returns them. Several names become buttons that hide their part. */
+  /** Adds a value next to each name of the legend, and returns these. Several names become buttons that hide a part. */
   #addLegendValues(): LegendValue[] {
     const items = [...this.#figure.querySelectorAll<HTMLElement>('.legend [data-part]')]
     const canHide = items.filter(({ dataset }) => !dataset.part?.startsWith('marks')).length > 1

@@ -15,7 +15,7 @@ interface Slot extends Answer {
 
 export class Refusal extends Error {}
 
-/** Sends a question to the server of the page, and returns the text of its reply. Throws Refusal if it refuses or ended. */
+/** Sends a question to the server of the page, and returns its reply as text. Throws Refusal if it refuses or ended. */
 export async function post(path: string, params: object): Promise<string> {
   const body = JSON.stringify(params)
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
@@ -33,7 +33,7 @@ export async function post(path: string, params: object): Promise<string> {
   throw new Refusal(message)
 }
 
-/** The newest answer of each slot. A slot is a part of the page, which does not send the same question twice in a row. */
+/** The newest answer of each slot. A slot is a part of the page, and does not send the same question twice in a row. */
 export class Answers {
   readonly #slots = new Map<string, Slot>()
   readonly #onAnswer: () => void

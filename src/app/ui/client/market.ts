@@ -234,7 +234,7 @@ interface Row {
 /** Rows that are drawn before more are wanted. */
 const MOST_ROWS = 300
 
-/** The rows that `read` makes of an answer, under their title; a message while it is waited for, or if it was refused. */
+/** The rows that `read` makes of an answer, under their title; a message while it is awaited, or if it was refused. */
 function rowList<Value>({ value, refusal: why, isWaiting }: Answer<Value>, read: (value: Value) => [string, Row[]]) {
   if (why !== null) return refusal(why)
   if (value === null) return html`<p class="quiet" role="status">Looking…</p>`

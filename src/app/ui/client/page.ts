@@ -7,7 +7,7 @@ import { type PageQuestion, questionFromSearch, searchFromQuestion } from './que
 /** Elements from a template. Values are text or other elements, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** The state of the page: its question, texts typed into boxes and not sent, and the answers. Draws after each change. */
+/** The state of the page: its question, texts typed into boxes and not sent, and answers. Draws after each change. */
 export class Page {
   readonly first: PageStart
   readonly answers: Answers

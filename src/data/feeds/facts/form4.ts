@@ -132,7 +132,7 @@ interface Form {
 /** An element: its children by name, one or a list of them; an element with only text is that text. */
 type Element = Readonly<Record<string | symbol, unknown>>
 
-/** Finds the XML document in a file: all of it, or the part below the header of a submission, which has the filing date. */
+/** Finds the XML document in a file: all of it, or the part below a submission's header, which has the filing date. */
 function findDocument(file: string, content: string, { known, today }: ReadOptions): Form {
   const latest = latestBar(today)
   const start = content.indexOf('<ownershipDocument')

@@ -14,7 +14,7 @@ class ShareBasis {
     return !this.#splits.some(split => spansOverlap(split, between))
   }
 
-  /** Takes note that a figure of one period was stated at both ends of a span. @param ratio shares now per share then */
+  /** Notes that a figure of one period was stated at both ends of a span. @param ratio shares now per share then */
   addObservation(span: Span, ratio: number): void {
     if (Math.abs(ratio - 1) < 0.02) this.#spansWithoutSplit.push(span)
     else this.#addSplit({ ...span, ratio })

@@ -146,7 +146,7 @@ function derivedFigure(ledger: Ledger, figure: 'eps' | 'revenue', end: Day): Kno
   return null
 }
 
-/** Equity per share at the end of a quarter; null where it is not known. The shares are counted as on the day `filed`. */
+/** Equity per share at the end of a quarter; null if it is not known. The shares are counted as on the day `filed`. */
 function bookValue(ledger: Ledger, end: Day, filed: Day): KnownFigure | null {
   const equity = ledger.firstEntry('equity', 'day', end)
   if (equity === null) return null

@@ -67,7 +67,7 @@ export interface OpenPostgresAccounts {
   partitions?: number
 }
 
-/** Opens accounts in PostgreSQL. Throws the errors of Database.open, and NotFound for missing tables without `create`. */
+/** Opens accounts in PostgreSQL. Throws as Database.open does, and NotFound for missing tables without `create`. */
 export async function openPostgresAccounts(
   address: Address,
   { create = false, createCommand, partitions }: OpenPostgresAccounts = {},
@@ -262,7 +262,7 @@ export class PostgresAccounts implements Accounts {
     return this.#ledgerTransaction(session => readTables(session, take), { snapshot: true })
   }
 
-  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them back before the commit. */
+  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them before the commit. */
   replaceTables<T>(work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>): Promise<T> {
     this.#names.clear()
     return this.#ledgerTransaction(async session => {
@@ -373,7 +373,7 @@ async function existingKey({ query }: Queries, identity: string): Promise<KeyRow
   throw missingError('key', identity, identities)
 }
 
-/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
+/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced the old identity */
 async function insertKey(
   { query }: Queries,
   account: number,

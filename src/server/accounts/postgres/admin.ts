@@ -5,7 +5,7 @@ import { grantRights } from './rights.js'
 import { accountsSchema } from './schema.js'
 import { prepareSchema, readSchemaState, requireSchema } from './steps.js'
 
-/** The tasks of an operator of accounts in PostgreSQL: create the tables, plan their update, grant a role its rights. */
+/** Tasks of an operator of accounts in PostgreSQL: create the tables, plan their update, grant a role its rights. */
 
 interface AdminOptions {
   /** The command that creates the accounts. */

@@ -72,7 +72,7 @@ export class Database implements Queries {
     this.#statementMs = statementMs
   }
 
-  /** Opens a database. Throws Busy if it is not reached, ConfigError if it refuses the user, StorageError if it is too old. */
+  /** Opens a database. Throws Busy if not reached, ConfigError if it refuses the user, StorageError if too old. */
   static async open(
     { config, location, maxConnections: usualMax }: Address,
     { maxConnections = usualMax, statementMs = STATEMENT_MS }: DatabaseOptions = {},

@@ -68,7 +68,7 @@ class SqliteAccounts implements Accounts {
   readonly now = Date.now
   readonly #db: Session
   readonly #counters: Counters
-  /** Throws StorageError if the file was moved: in the old file revoked keys would be active, and charges would be lost. */
+  /** Throws StorageError if the file was moved: in the old file revoked keys are active, and charges would be lost. */
   readonly #refuseLostFile: () => void
   /** The minute that is stored as the last use of each recently used key. */
   readonly #lastUsedMinutes = new Map<string, number>()
@@ -192,7 +192,7 @@ class SqliteAccounts implements Accounts {
     return this.#db.readAtOneMomentAsync(() => readTables(this.#db, take))
   }
 
-  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them back before the commit. */
+  /** Replaces all rows by those that `work` inserts, in one transaction; `work` can read them before the commit. */
   async replaceTables<T>(
     work: (insert: TakeRows, readBack: (take: TakeRows) => Promise<void>) => Promise<T>,
   ): Promise<T> {
@@ -211,9 +211,8 @@ class SqliteAccounts implements Accounts {
   }
 
   /**
-   * Checks whether accounts can be read, and after a failed write whether they can be written again. Throws
-   * StorageError if not. A server that is not ready gets no requests, so no other write would show that it is ready
-   * again.
+   * Checks whether accounts can be read, and after a failed write whether they can be written. Throws StorageError if
+   * not. A server that is not ready gets no requests, so no other write would show that it is ready again.
    */
   check(): Promise<void> {
     return this.#retryWhileBusy(db => {
@@ -228,7 +227,7 @@ class SqliteAccounts implements Accounts {
     this.#db.close()
   }
 
-  /** Runs the work, and again until no other process holds the lock. Throws Busy after MAX_WAIT_MS, and StorageError. */
+  /** Runs the work, again until no other process holds the lock. Throws Busy after MAX_WAIT_MS, and StorageError. */
   async #retryWhileBusy<T>(work: (db: Session) => T): Promise<T> {
     const deadline = performance.now() + MAX_WAIT_MS
     for (let maxPause = 1; ; maxPause = Math.min(2 * maxPause, MAX_PAUSE_MS)) {
@@ -319,7 +318,7 @@ function selectNames(db: Session, sql: string): string[] {
   return db.all<{ name: string }>(sql).map(row => row.name)
 }
 
-/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced identity of the replaced key */
+/** Inserts a key. Throws InvalidParameter if another active key has this name. @param replaced the old identity */
 function insertKey(db: Session, account: number, key: NewKey, replaced: string | null = null): void {
   const created = Date.parse(key.created)
   refuseNameOfActiveKey(db.all<KeyRow>(KEYS_OF_NAME, account, key.name), key, replaced)

@@ -119,7 +119,7 @@ export class Counters {
     this.#dataVersion = data_version
   }
 
-  /** The counters of an account for the day and the hour of a time. Those of an earlier day or hour are written first. */
+  /** The counters of an account for the day and the hour of a time. Those of earlier ones are written first. */
   find(account: number, at: number): AccountCounters {
     const day = dayStart(at)
     const hour = hourStart(at)
@@ -169,7 +169,7 @@ function markKeysUsed(
 
 const SET_LAST_USED = 'UPDATE keys SET last_used = ? WHERE identity = ? AND coalesce(last_used, 0) < ?'
 
-/** Deletes at least two expired request names per charge, if there are any: more than were added, and never very many. */
+/** Deletes at least two expired request names per charge, if there are any: more than were added, never very many. */
 function deleteExpiredRequestNames(db: Session, charges: readonly Charge[]): void {
   const expiredAt = Math.max(...charges.map(({ at }) => at)) - REPEAT_MS
   for (let i = 0; i < charges.length; i += 8) {
@@ -215,7 +215,7 @@ interface LedgerRow {
   at: number
 }
 
-/** Later requests have higher numbers, except after a clock error; such a row is rolled up when it becomes the first. */
+/** Later requests have higher numbers, except after a clock error; such a row is rolled up once it is the first. */
 const OLDEST_LEDGER_ROWS = 'SELECT request, account, credits, at FROM ledger ORDER BY request LIMIT 500'
 const INTO_DAYS = `INSERT INTO days (account, start, credits, requests) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET credits = credits + excluded.credits, requests = requests + excluded.requests`
