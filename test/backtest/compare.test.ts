@@ -141,7 +141,7 @@ describe('strategies side by side', () => {
   it('without a day in common have no best, and a terminal is told so', async () => {
     const found = await run([strategy({ name: 'early', entry: { ...ENTRY, before: '2020-04-01' } }), LATE])
     expect([found.dates, found.first, found.best]).toEqual([[], null, null])
-    expect(found.warnings).toContain('the strategies have no day in common')
+    expect(found.warnings).toContain('The strategies have no day in common, so there is nothing to compare.')
     const described = describeComparison(found)
     expect(described.answer).toBe('The strategies have no day in common, so there is nothing to compare.')
     expect(JSON.stringify(described.sections)).not.toContain('null:')

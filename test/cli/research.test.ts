@@ -98,13 +98,15 @@ test.each([
     '--after 2016-01-01 --before 2016-01-03',
     'there is no bar with a band of rsi_zone after 2016-01-01 and before 2016-01-03; the bars go from 2013-05-13 to 2018-05-11.',
   ],
-])('a study and a backtest %s say alike that no bar counts', async (dates, reason) => {
-  const [study, backtest] = await Promise.all([
-    ask(`study AAPL rsi_zone --band oversold ${dates}`),
-    ask(`backtest AAPL rsi_zone --band oversold --hold 20 ${dates}`),
-  ])
+])('a study, a backtest, a grid and a comparison %s say alike that no bar counts', async (dates, reason) => {
+  const strategy = 'backtest AAPL rsi_zone --band oversold --hold'
+  const files = ['5', '20'].map(hold => folder.file(`hold-${hold}.yaml`))
+  for (const [i, hold] of ['5', '20'].entries())
+    writeFileSync(files[i]!, (await ask(`${strategy} ${hold} --print-config`)).out)
+  const study = await ask(`study AAPL rsi_zone --band oversold ${dates}`)
   expect(study.out.split('\n\n')[0]).toContain(`No event: ${reason}`)
-  expect(backtest.out.split('\n\n')[0]).toContain(`No trade: ${reason}`)
+  const lines = [`${strategy} 20`, `${strategy} 20 --vary hold=5,20`, `compare ${files.join(' ')}`]
+  for (const line of lines) expect((await ask(`${line} ${dates}`)).out.split('\n')[0]).toBe(`No trade: ${reason}`)
   expect(study.err).toBe('')
 })
 

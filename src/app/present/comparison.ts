@@ -80,7 +80,7 @@ function levelText(level: number): string {
 function answerOf(comparison: Comparison): string {
   const { strategies, best, dates, verdict, trials } = comparison
   const bestStrategy = strategies.find(({ name }) => name === best)
-  if (dates.length === 0) return 'The strategies have no day in common, so there is nothing to compare.'
+  if (dates.length === 0) return comparison.warnings[0] ?? 'There is nothing to compare.'
   if (bestStrategy === undefined) return 'No strategy has a Sharpe ratio over these days.'
   const finding = `${best} had the highest Sharpe ratio, ${ratio(bestStrategy.statistics.sharpe)}`
   const qName = `over all of them the q of ${best} against random entry`

@@ -123,6 +123,7 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
 /** The best combination and the doubts about it, or about the test days. Without a varied trade there is no best. */
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
+  if (grid.first === null) return grid.warnings[0] ?? 'No bar to trade on.'
   if (best === null) return `None of ${count(cells.length, 'combination')} has a ${statisticName(statistic)}.`
   const bestCell = cells[best.cell]!
   if (haveEqualStatistics(cells))

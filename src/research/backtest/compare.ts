@@ -340,8 +340,7 @@ function influenceOf(returns: Float64Array): Float64Array {
   })
 }
 
-/** The number of common days in words, where it is below three. */
-const FEW_DAYS_WORDS = ['no day', 'fewer than three days', 'fewer than three days'] as const
+const NO_COMMON_DAY = 'The strategies have no day in common, so there is nothing to compare.'
 
 /** Warnings about the comparison itself. @param least the least number of closed trades that gets no warning */
 function warningsOf(
@@ -353,9 +352,12 @@ function warningsOf(
   const few = figures.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
   const shortened = rivals.filter(rival => days.length < rival.days.length).map(({ name }) => name)
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
+  // Otherwise each strategy has a warning of its own.
+  const hasDays = rivals.some(rival => rival.days.length > 0)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
   return [
-    ['nothing', days.length < 3 && `the strategies have ${FEW_DAYS_WORDS[days.length]} in common`],
+    ['nothing', hasDays && days.length === 0 && NO_COMMON_DAY],
+    ['nothing', days.length > 0 && days.length < 3 && 'the strategies have fewer than three days in common'],
     ['few', few.length > 0 && `fewer than ${least} closed trades say little: ${few.join(', ')}`],
     ['left_out', shortened.length > 0 && `days that not all of them have are left out of ${shortened.join(', ')}`],
     ['settings', judged.length > 0 && `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`],

@@ -44,6 +44,7 @@ import { verdictOn } from './verdict.js'
 import {
   choiceWarnings,
   dividendWarning,
+  noDaySentence,
   refuseShareCostsOnAdjusted,
   SAME_CLOSE,
   WEEK_DAYS,
@@ -112,6 +113,7 @@ export async function grid(
     assumptions: assumptionsOf(query),
     warnings: [
       ...bySeverity([
+        ['nothing', noDaySentence({ strategy: strategies[0]!, members: data.lists[0] ?? [] })],
         ...warningsOf(query, cells, best),
         daysWarning(strategies, fullCells),
         ...trainingWarnings(validation, query),

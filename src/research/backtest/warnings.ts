@@ -48,8 +48,8 @@ function strategyWarnings(simulation: DrawnRun, results: TradedResult, run: Pick
 }
 
 /** Why a strategy has no day; null if it has one. */
-function noDaySentence({ days, members, strategy: { entry } }: Simulation): string | null {
-  if (days.length > 0) return null
+export function noDaySentence({ members, strategy: { entry } }: LoadedStrategy): string | null {
+  if (members.some(({ eligible }) => eligible.length > 0)) return null
   const tickers = members.map(({ ticker }) => ticker)
   return `No trade: ${noBandClause(entry, tickers, rangeOf(members.map(({ bars }) => bars.days)))}.`
 }
