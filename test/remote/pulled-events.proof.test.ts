@@ -211,7 +211,7 @@ describe('pulled events', () => {
       ).rejects.toMatchObject({
         code: 'invalid_parameter',
         message:
-          'SIM0001 has bars here and SIM0002 was pulled from a server: a ticker and its context are looked at in one of them.',
+          'SIM0001 has bars here and SIM0002 was pulled from a server: a ticker and its context need one source.',
       })
   })
 

@@ -129,9 +129,8 @@ function finishEarlierRestore({ files: backedUp }: Manifest, files: Files, repla
 /** The error for a restore that is committed, but whose files could not all be renamed. */
 function unfinishedError(from: string, { data }: Files, cause: unknown): StorageError {
   const why = failureReason(data, cause)
-  return new StorageError(`${from} is restored, but for names: ${why}; the next command that writes finishes it`, {
-    cause,
-  })
+  const state = `${from} is restored, but not all of its files have their names yet`
+  return new StorageError(`${state}: ${why}; the next command that writes finishes it`, { cause })
 }
 
 const NOTE_SHAPE = z.strictObject({

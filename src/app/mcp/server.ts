@@ -284,11 +284,14 @@ interface RowList {
   list: unknown[]
 }
 
-/** The list that is cut next, with its length as JSON: the longest one with details, or else with several rows. */
+/**
+ * The list that is cut next, with its length as JSON; null if none has several rows. It is the longest one of more than
+ * MANY_ROWS rows, or else the longest of all.
+ */
 function longestList(document: object): (RowList & { size: number }) | null {
   const lists = listsIn(document).map(rows => ({ ...rows, size: JSON.stringify(rows.list).length }))
-  const listsOfDetails = lists.filter(({ list }) => list.length > MANY_ROWS)
-  const candidates = listsOfDetails.length > 0 ? listsOfDetails : lists.filter(({ list }) => list.length > 1)
+  const withManyRows = lists.filter(({ list }) => list.length > MANY_ROWS)
+  const candidates = withManyRows.length > 0 ? withManyRows : lists.filter(({ list }) => list.length > 1)
   return candidates.toSorted((a, b) => b.size - a.size)[0] ?? null
 }
 

@@ -178,7 +178,7 @@ export class DatabaseSource implements Source {
 
 /** The error if one of ticker and context has bars here and the other was pulled. @param value the context's ticker */
 function splitContextError(withBars: string, pulled: string, value: string): InvalidParameter {
-  const message = `${withBars} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
+  const message = `${withBars} has bars here and ${pulled} was pulled from a server: a ticker and its context need one source.`
   return wrong('context_ticker', message, { value })
 }
 

@@ -161,7 +161,7 @@ export class PulledEvents implements Pick<Source, 'events' | 'histories' | 'band
   async #historyUnderCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
     const historyOfKey = async (key: SeriesKey): Promise<EventHistory> => {
       if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key)
-      const message = `${key.ticker} was not pulled, and ${query.ticker} was: a condition reads all of its tickers from one source.`
+      const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names need one source.`
       throw new NotFound(message, [], { remedy: pullRemedy(key) })
     }
     return historyWhen(

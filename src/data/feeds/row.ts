@@ -65,7 +65,10 @@ export class Row {
 /** A mark before a text that makes a spreadsheet show the text instead of running it as a formula. */
 const TEXT_MARK = "'"
 
-/** The text with a mark before it if a spreadsheet would run it, also one that only other marks keep from running. */
+/**
+ * The text with a mark before it if a spreadsheet would run it. A formula that already has such marks gets one more, so
+ * that `removeTextMark` gives back the same text.
+ */
 export function addTextMark(text: string): string {
   return isFormula(text.replace(LEADING_MARKS, '')) ? TEXT_MARK + text : text
 }
@@ -137,7 +140,10 @@ export class RowChecker {
     return null
   }
 
-  /** Whether a last number is shorter than those of all earlier rows. */
+  /**
+   * Whether a last number is shorter than those of all earlier rows. A whole number must also be less than half of each,
+   * because 98 may follow 100.
+   */
   #isTruncated({ wholeDigits, fractionDigits, wholeValue }: DigitCounts): boolean {
     if (fractionDigits > 0 && fractionDigits >= this.#maxFractionDigits) return false
     if (fractionDigits < this.#minFractionDigits) return true

@@ -264,7 +264,7 @@ class Callers {
   /**
    * The caller; null if its key was not yet seen, or the accounts were not yet checked in this turn of the event loop.
    * Throws Unauthorized.
-   * @param now milliseconds since 1970, here and below
+   * @param now milliseconds since 1970, as in all methods of this class
    */
   findReady(rawHeaders: readonly string[], now: number): Caller | null {
     const token = bearerToken(rawHeaders)
@@ -273,7 +273,7 @@ class Callers {
     return entry === undefined ? null : callerOf(entry, now)
   }
 
-  /** Throws Unauthorized. */
+  /** The caller; reads its key from the accounts if it was not yet seen. Throws Unauthorized. */
   async find(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#forgetOutdated(now)

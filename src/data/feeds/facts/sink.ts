@@ -87,9 +87,9 @@ export class FactsSink {
     else this.#facts.set(ticker, kinds.set(kind, [record]))
   }
 
-  /** Counts a remark, with the position (`file:line`) or value of its first case. */
-  remark(what: Words, first: string): void {
-    this.#remarks.add(what, first)
+  /** Counts a remark. @param place the position (`file:line`) or the value that it is about */
+  remark(what: Words, place: string): void {
+    this.#remarks.add(what, place)
   }
 
   /** Adds grades in order of their times: of two by one firm on one day the later one counts. */
