@@ -87,6 +87,7 @@ const SLIPS = [
   ['screen --when=rsi_zone=overbought', 'screen rsi_zone=overbought'],
   ['screen dip', 'screen @dip'],
   ['tally --all --when dip', 'tally --all --when @dip'],
+  ["study --all --when @dip --validate 'split 2016-01-01'", 'study --all --when @dip'],
   ["screen 'rsi < 30'", "screen 'rsi_zone = oversold'"],
   ["screen 'support_status = near'", "screen 'support_status = approaching'"],
   ['watch add mine --when rsi_zone=oversold', 'watch add mine AAPL'],

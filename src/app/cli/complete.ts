@@ -1,4 +1,5 @@
 import { BUILT_IN_FIELDS, type FieldSet } from '../../core/fields/index.js'
+import type { NamedConditions } from '../../core/language/condition.js'
 import type { Day } from '../../core/model/day.js'
 import { TIER_NAMES } from '../../core/model/terms.js'
 import { mayRepeat, type OptionSpec } from '../../core/params/row.js'
@@ -221,6 +222,12 @@ export async function wordsOfOpened({ bands, local }: Pick<Opened, 'bands' | 'lo
 export async function watchListNames(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const { readLists } = await import('../open/lists.js')
   return (await readLists({ db: typed ?? (await savedDatabase(env)), env })).map(({ name }) => name)
+}
+
+/** The named conditions of a user. @param typed the value of --db */
+export async function conditionsOf(typed: string | undefined, env: NodeJS.ProcessEnv): Promise<NamedConditions> {
+  const { namedConditions } = await import('../open/database.js')
+  return namedConditions({ db: typed ?? (await savedDatabase(env)), env })
 }
 
 /** The database of config.json; undefined if a variable names one, or the file has none or is broken. */

@@ -25,10 +25,13 @@ export async function readVocabulary({ argv, world, context }: FailedRun): Promi
   const onlyFields = { fields, tickers: [], lists: [], today: null }
   if (context?.usedRemote != null) return onlyFields
   try {
-    const { watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
+    const { conditionsOf, watchListNames, readDatabaseWords, wordsOfOpened } = await import('./complete.js')
     const opened = context?.opened ?? null
     const words = await (opened === null ? readDatabaseWords(typedDatabase(argv), world.env) : wordsOfOpened(opened))
-    return { fields, ...words, lists: await watchListNames(typedDatabase(argv), world.env) }
+    // A line that was refused early has not read the named conditions.
+    const conditions = fields.conditions ?? (await conditionsOf(typedDatabase(argv), world.env))
+    const lists = await watchListNames(typedDatabase(argv), world.env)
+    return { fields: { ...fields, conditions }, ...words, lists }
   } catch {
     // The error at hand is more important than a database that cannot be read.
     return onlyFields
