@@ -299,7 +299,7 @@ describe('the trial log and a verdict', () => {
     expect(compared.trials.log).toMatchObject({ questions: 5, windows: 5 })
     for (const { p } of compared.strategies) expect(ps()).toContain(p)
     expect(describeComparison(compared).answer).toContain(
-      'One of 5 questions (5 windows) asked of these data so far (bands trials): ',
+      'One of 5 questions (5 windows) tested on these data so far (bands trials): ',
     )
   })
 })

@@ -355,7 +355,7 @@ describe('bands trials', () => {
       const home = { env: { BANDS_DB: folder.file(`logged-${door}.db`) } }
       const text = async (typed: string): Promise<string> => (await ask(typed, home)).out.replace(/\s+/g, ' ')
       cpSync(folder.file('bands.db'), folder.file(`logged-${door}.db`))
-      expect(await text(line)).not.toContain('asked of these data')
+      expect(await text(line)).not.toContain('tested on these data')
       const trials = (await openTrials({ db: home.env.BANDS_DB }))!
       const other = (question: number, first: number, last: number): Trial[] =>
         [5, 10, 20, 50, 100].map(horizon => ({
@@ -377,16 +377,16 @@ describe('bands trials', () => {
       const windows = 30 * 5
       expect(log).toEqual({ family: 'ledger', questions: 30, windows, expected: windows * 0.05 })
       // A sweep is many questions itself, and names the windows of others.
-      const asked = 'asked of these data so far'
+      const asked = 'tested on these data so far'
       expect(await text(line)).toContain(
         door === 'sweep'
-          ? ` with the ${29 * 5} other windows asked of these data (bands trials).`
+          ? ` with the ${29 * 5} other windows tested on these data (bands trials).`
           : `One of 30 questions (${windows} windows) ${asked} (bands trials)${door === 'tally' ? '.' : `: by chance about ${Math.round(windows * 0.05)} have p < .05; `}`,
       )
       const off = await text(`${line} --family run`)
       expect(off).toContain(
         door === 'sweep'
-          ? `; the ${29 * 5} other windows asked of these data are not counted (--family run).`
+          ? `; the ${29 * 5} other windows tested on these data are not counted (--family run).`
           : `One of 30 questions ${asked}; the others are not counted (--family run).`,
       )
       expect(off).not.toContain('by chance about')

@@ -70,13 +70,13 @@ describe('the answer of a study', () => {
       return studyAnswer(study)
     }
     expect(inLog(0.41)).toMatch(
-      /p \.003\. One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05; corrected for all of them q \.410\.$/,
+      /p \.003\. One of 30 questions \(140 windows\) tested on these data so far \(bands trials\): by chance about 7 have p < \.05; corrected for all of them q \.410\.$/,
     )
     expect(inLog(0.41, 'run')).toMatch(
-      /p \.003\. One of 30 questions asked of these data so far; the others are not counted \(--family run\)\.$/,
+      /p \.003\. One of 30 questions tested on these data so far; the others are not counted \(--family run\)\.$/,
     )
     expect(studyAnswer(studied([{ ...CLEAR, p: null, cases: 7 }], { log }))).toMatch(
-      /^Too few: .* One of 30 questions \(140 windows\) asked of these data so far \(bands trials\): by chance about 7 have p < \.05\.$/,
+      /^Too few: .* One of 30 questions \(140 windows\) tested on these data so far \(bands trials\): by chance about 7 have p < \.05\.$/,
     )
     const first = studied([CLEAR], { log: { ...log, questions: 1, windows: 5 } })
     expect(studyAnswer(first)).toMatch(/; p \.003\.$/)
@@ -172,7 +172,7 @@ describe('the answer of a backtest', () => {
       return backtestAnswer(traded(0.42, 0.095, 0.004, { trials: { ...trials, log: { ...log, family }, log_q } }))
     }
     expect(inLog(0.3)).toMatch(
-      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. In the market 21% of the time; the same exposure made \+9\.5%\. One of 31 questions \(151 windows\) asked of these data so far \(bands trials\): by chance about 8 have p < \.05; corrected for all of them q \.300\.$/,
+      /^Not told from chance: [^.]*\.0%; holding made \+9\.5%\. In the market 21% of the time; the same exposure made \+9\.5%\. One of 31 questions \(151 windows\) tested on these data so far \(bands trials\): by chance about 8 have p < \.05; corrected for all of them q \.300\.$/,
     )
     expect(inLog(0.02)).toMatch(/^Beats chance: .* corrected for all of them q \.020\./)
     expect(inLog(0.3, 'run')).toMatch(/^Beats chance: .* the others are not counted \(--family run\)\./)
@@ -300,9 +300,9 @@ function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
 }
 
 describe('the answer of a sweep', () => {
-  it('counts the other windows that were asked of these data', () => {
+  it('counts the other windows that were tested on these data', () => {
     const log = { family: 'ledger', questions: 40, windows: SWEEP.tried.cells + 170, expected: 10 } as const
-    const others = '170 other windows asked of these data'
+    const others = '170 other windows tested on these data'
     expect(sweepAnswer(swept({ log_q: 0.03 }, { log }))).toMatch(
       new RegExp(
         `^1 of \\d+ tested combinations beats chance \\(q < \\.05\\)\\. The smallest q is \\.010 in this table, and \\.030 with the ${others} \\(bands trials\\)\\. Tested together`,
@@ -323,7 +323,7 @@ describe('the answer of a sweep', () => {
     const sweep = swept({ log_q: 0.31 }, { log })
     const cells = sweep.cells.map(cell => ({ ...cell, verdict: 'not told from chance' as const }))
     expect(sweepAnswer({ ...sweep, cells })).toMatch(
-      /^Not told from chance: none of \d+ tested combinations \(q < \.05 over all questions\)\. The smallest q is \.010 in this table, and \.310 with the 170 other windows asked of these data \(bands trials\)\./,
+      /^Not told from chance: none of \d+ tested combinations \(q < \.05 over all questions\)\. The smallest q is \.010 in this table, and \.310 with the 170 other windows tested on these data \(bands trials\)\./,
     )
   })
 

@@ -64,8 +64,8 @@ export function trialLogSentence(
   if (log === null || log.questions < 2) return ''
   const { family, questions, windows, expected } = log
   const oneOf = ` One of ${numberText(questions)} questions`
-  if (family === 'run') return `${oneOf} asked of these data so far; the others are not counted (--family run).`
-  const counted = `${oneOf} (${numberText(windows)} windows) asked of these data so far (bands trials)`
+  if (family === 'run') return `${oneOf} tested on these data so far; the others are not counted (--family run).`
+  const counted = `${oneOf} (${numberText(windows)} windows) tested on these data so far (bands trials)`
   if (q === 'untested') return `${counted}.`
   const qText = q === null ? '' : `; ${qName} ${probability(q)}`
   return `${counted}: by chance ${chanceFindingsText(expected)} p < .05${qText}.`
@@ -280,7 +280,7 @@ function spaText(p: number, hasFinding: boolean): string {
 function otherWindowsText({ log, tried, adjust }: Sweep, { q, log_q }: SweepCell): string {
   const otherCount = log === null ? 0 : log.windows - tried.cells
   if (log === null || otherCount <= 0) return '.'
-  const otherWindows = `${count(otherCount, 'other window')} asked of these data`
+  const otherWindows = `${count(otherCount, 'other window')} tested on these data`
   if (log.family === 'run') return `; the ${otherWindows} are not counted (--family run).`
   const qInTable = adjust === 'none' ? '' : `${probability(q)} in this table, and `
   return `. The smallest q is ${qInTable}${probability(log_q)} with the ${otherWindows} (bands trials).`
