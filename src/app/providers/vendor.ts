@@ -110,7 +110,7 @@ export class Vendor {
     const { outcome, wait } = await getter.get(url, {
       headers: { ...headers, ...Object.fromEntries(vendorHeaders) },
       waitForTurn: () => this.#waitForTurn(),
-      // A text may say that a page of status 200 is a refusal; the header `reset`, when calls are allowed again.
+      // The text of a page of status 200 may be a refusal. The header `reset` says when calls are allowed again.
       statusOf: page => this.#statusOf(page),
       reset: this.provider.reset,
       timeoutMs,

@@ -27,7 +27,7 @@ export function fullChunksBefore(bar: number): number {
   return Math.floor(bar / BARS_PER_CHUNK)
 }
 
-/** The bars at which chunks end: multiples of 256, then of 32, then after the last 1 to 32. 340 → 256, 320, 340 */
+/** The bars at which chunks end: each multiple of 256, the last multiple of 32, and the end. 400 → 256, 384, 400 */
 export function chunkEnds(bars: number): number[] {
   const ends: number[] = []
   for (let end = BARS_PER_CHUNK; end <= bars; end += BARS_PER_CHUNK) ends.push(end)
@@ -256,13 +256,15 @@ function encodeEventChunk(parts: readonly FieldPart[], from: number, to: number)
   const fieldNames = parts.map(({ name }) => name).join(' ')
   const eventsInChunk = parts.reduce((sum, { eventCount }) => sum + eventCount, 0)
   const gapsInChunk = parts.reduce((sum, { gapCount }) => sum + gapCount, 0)
-  // Where to write next: the bar of an event and a gap in `numbers`, the band of an event in `chunk`.
+  // Where to write next: the bar of an event and a gap as indices in `numbers`, a band as an offset in `chunk`. Each of
+  // the numbers takes four bytes.
   let nextBar = 1 + 2 * parts.length
   let nextGap = nextBar + eventsInChunk
-  let nextBand = 4 * (nextGap + 2 * gapsInChunk)
+  const countOfNumbers = nextGap + 2 * gapsInChunk
+  let nextBand = 4 * countOfNumbers
   const namesAt = nextBand + 3 * eventsInChunk
   const chunk = Buffer.from(new ArrayBuffer(namesAt + Buffer.byteLength(fieldNames)))
-  const numbers = new Int32Array(chunk.buffer, 0, nextBand >> 2)
+  const numbers = new Int32Array(chunk.buffer, 0, countOfNumbers)
   numbers[0] = parts.length
   for (let i = 0; i < parts.length; i++) {
     const { record, firstEvent, eventCount, firstGapIndex, gapCount } = parts[i]!
@@ -365,7 +367,7 @@ class EventDecoder {
       eventsInChunk += numbers[1 + 2 * f]!
       gapsInChunk += numbers[2 + 2 * f]!
     }
-    // Where the next field begins: its bars and gaps in `numbers`, its bands in `chunk`.
+    // Where the next field begins: its bars and gaps as indices in `numbers`, its bands as an offset in `chunk`.
     let bar = 1 + 2 * fields
     let gap = bar + eventsInChunk
     let band = 4 * (gap + 2 * gapsInChunk)

@@ -34,7 +34,7 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
   if (!existsSync(path)) throw new StorageError(`there is no database at ${path}`, { remedy: kind.createCommand })
   try {
     const db = refuseForeignDatabase(connect(path, { readonly: true }), path, kind)
-    // SQLite's own default. The 16 MB of better-sqlite3 are slower to fill: a question reads each page once.
+    // 2,000 KiB, SQLite's own default. The 16 MB of better-sqlite3 are slower to fill: a question reads each page once.
     db.pragma('cache_size = -2000')
     return db
   } catch (cause) {
