@@ -106,7 +106,10 @@ function mentionText(mention: Mention, nameOf: (param: string) => string): strin
   return `${option} "${valueWords.join(' ')} ${value}"`
 }
 
-/** The line with the last of a wrong word replaced: in either case, after `--option=` or in a list; null without it. */
+/**
+ * The line with the last occurrence of a wrong word replaced; null if it does not occur. It may be a word in capital
+ * or small letters, follow `--option=`, or be one value of a list.
+ */
 export function replaceWord(argv: readonly string[], wrong: string, right: string): string[] | null {
   const wordIndex = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
   if (wordIndex >= 0) return argv.with(wordIndex, right)
@@ -156,8 +159,8 @@ export const MAX_TICKERS_IN_NEXT_LINE = 5
 
 /**
  * The line of the next command: it asks the same source about the same day and range.
- * @param tickers to name; without any the typed options that name tickers stay, otherwise all tickers
- * @param words the field and band, or the condition
+ * @param tickers to name; if empty, the typed --tickers, --watch or --all stays, and without one --all is added
+ * @param words other arguments of the command: a field and band, or a condition
  */
 export function nextLine(
   argv: readonly string[],
@@ -168,9 +171,9 @@ export function nextLine(
   const { band: _band, when: _when, ...otherFilters } = FILTERS
   const filters = optionsOf(otherFilters).map(longName)
   const poolNames = POOL_OPTIONS.map(longName)
-  const subjects = tickers.length > 0 || typedOptions(argv, poolNames).length > 0 ? tickers : ['--all']
-  const lasting = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : poolNames)]
-  return quotedLine([command, ...subjects, ...words, ...typedOptions(argv, lasting)])
+  const tickerWords = tickers.length > 0 || typedOptions(argv, poolNames).length > 0 ? tickers : ['--all']
+  const keptOptions = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : poolNames)]
+  return quotedLine([command, ...tickerWords, ...words, ...typedOptions(argv, keptOptions)])
 }
 
 function typedOptions(argv: readonly string[], names: readonly string[]): string[] {

@@ -144,7 +144,8 @@ function suggestByNextWord(word: string, wordsAfter: readonly string[]): [reason
   const [next] = wordsAfter
   if (word === 'add') {
     if (next === undefined || isFile(next)) return [LOADS_A_FILE, remedy('import', wordsAfter)]
-    return ['bands watch add makes a list of tickers', remedy('watch add', ['mine', ...wordsAfter])]
+    const exampleName = 'mine'
+    return ['bands watch add makes a list of tickers', remedy('watch add', [exampleName, ...wordsAfter])]
   }
   if (!['search', 'find', 'lookup'].includes(word)) return undefined
   const fields = next === undefined ? [] : likelyFields(next, BUILT_IN_FIELDS).slice(0, 1)

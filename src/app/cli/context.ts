@@ -285,15 +285,16 @@ export class Context {
     this.#hasHinted = true
   }
 
-  /** From now on a signal ends the process at the next step, so that no half-written file stays. */
-  endTidily(): void {
+  /** From now on a signal ends the run at its next step, not at once, so that no half-written file stays. */
+
+  deferSignals(): void {
     this.#stopListening ??= this.world.onStop(signal => {
       this.#signal = signal
       this.#progress?.erase()
     })
   }
 
-  /** Reports the progress of long work at each step. Throws Stopped after a signal, if `endTidily` was called. */
+  /** Reports the progress of long work at each step. Throws Stopped after a signal, if `deferSignals` was called. */
   readonly step = (text: () => string): void => {
     if (this.#signal !== null) throw new Stopped(this.#signal)
     const { err, env } = this.world

@@ -192,7 +192,7 @@ async function helpLines(error: Error, run: FailedRun): Promise<HelpLine[]> {
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
-/** The line with `--csv FILE`, `-o FILE` or `--write FILE` as the redirection that is meant; null without one. */
+/** The line with `> FILE` in place of `--csv FILE`, `-o FILE` or `--write FILE`, to paste; null if it has none. */
 async function redirectedLine(argv: readonly string[]): Promise<string | null> {
   const at = argv.findIndex(
     (word, i) =>
@@ -200,9 +200,9 @@ async function redirectedLine(argv: readonly string[]): Promise<string | null> {
   )
   const command = await entryOf(argv)?.load()
   const kinds = command?.arguments?.flatMap(argumentKinds) ?? []
-  const isOption = argv[at] === '--write' && command?.options?.some(spec => longName(spec) === '--write')
-  // A command that reads files has the file as its argument.
-  if (at < 0 || kinds.includes('FILE') || isOption) return null
+  const takesWrite = argv[at] === '--write' && command?.options?.some(spec => longName(spec) === '--write')
+  // For a command that reads files, the file is its input.
+  if (at < 0 || kinds.includes('FILE') || takesWrite) return null
   const [option, file] = argv.slice(at, at + 2) as [string, string]
   const namesFormat = /^--(csv|json|ndjson)$/.test(option)
   const format = namesFormat ? option : `--${/\w+$/.exec(file)![0].toLowerCase()}`
@@ -339,10 +339,10 @@ async function notFoundHelp(error: NotFound, run: FailedRun): Promise<HelpLine[]
     // The name of the missing file may be a misspelt field.
     const command = await entryOf(argv)?.load()
     const takesField = command?.arguments?.flatMap(argumentKinds).includes('FIELD')
-    // A command that reads a strategy file: a line with a field makes one.
-    const readsMadeFile = command?.madeBy !== undefined
-    const isFileOrField = missing?.kind === 'file' && (takesField || readsMadeFile)
-    // A line that makes the missing list needs a ticker.
+    // Another command can make the file that this one reads, such as a strategy.
+    const canMakeFile = command?.madeBy !== undefined
+    const isFileOrField = missing?.kind === 'file' && (takesField || canMakeFile)
+    // The line to paste uses a field, makes the file, or makes the list.
     if ((isFileOrField || missing?.kind === 'list') && suggestions.length === 0)
       return [['try', (await workingLines(error, run))[0] ?? '']]
     const words = correctedLine(error, argv) ?? ['help', ...(entryOf(argv)?.name ?? 'all').split(' ')]

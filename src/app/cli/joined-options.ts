@@ -44,7 +44,7 @@ function renameOption([flags, ...more]: OptionSpec, option: string): OptionSpec 
   return [flags.replace(/--[\w-]+/, `--${option}`), ...more]
 }
 
-/** An option such as `--validate <PARTS>`; its help lists the word and help of each parameter that PARTS has for it. */
+/** The one option for several parameters, such as `--validate <PARTS>`; its help lists the word and help of each. */
 function joinedSpec(option: string, parts: readonly OptionSpec[]): OptionSpec {
   const wordOf = (spec: OptionSpec): string => PARTS.get(paramOf(spec))!.word
   const paramsByWord = Object.fromEntries(parts.map(spec => [wordOf(spec), paramOf(spec)]))

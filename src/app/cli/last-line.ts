@@ -37,7 +37,7 @@ function helpfulLine(error: BandsError, { argv, context }: FailedRun, entry: Ent
   }
 }
 
-/** The line that prints a strategy file without a fault; null if the fault is not in the strategy file of the line. */
+/** A line that prints a correct strategy file, as an example; null unless the fault is in the line's strategy file. */
 async function strategyExample(error: BandsError, run: FailedRun, entry: Entry | undefined): Promise<string[] | null> {
   if (!(error instanceof BadData) || entry === undefined) return null
   const fileIndex = run.argv.indexOf(error.place.file)

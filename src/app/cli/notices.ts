@@ -37,7 +37,7 @@ export async function noticeEmptyStudy(context: Context, source: Source, study: 
   const noFacts =
     (await noFactsReason(source, tickers, field)) ?? (when && (await noFactsReason(source, tickers, when)))
   const sentence = `No event: ${noFacts ?? noBandReason(study) ?? neverHappenedNote(study)}.`
-  // People have the first warning as the answer.
+  // People already read the first warning in the answer.
   if (context.isForPeople && study.warnings[0] === sentence) return
   await context.notice(sentence)
 }

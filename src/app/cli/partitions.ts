@@ -193,7 +193,10 @@ function partitionOf(ticker: string, partitions: number): number {
   return createHash('sha256').update(ticker).digest().readUInt32BE() % partitions
 }
 
-/** Hashes all that the rows of tickers are made from: for a condition and own fields the bars of every ticker. */
+/**
+ * Returns a function that hashes everything from which the rows of tickers are made. With a condition or with own
+ * fields this includes the bars of every ticker.
+ */
 async function sourceHasher(
   local: Local,
   columns: readonly ParquetColumn[],

@@ -89,7 +89,10 @@ export function isPooled(args: Args): boolean {
   return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
 }
 
-/** The tickers of the lists of --watch, in their order. Throws NotFound for a missing list. */
+/**
+ * The tickers of the lists of --watch, in their order. Throws NotFound for a missing list.
+ * @param localAsOf for conditions of the lists; null for the day of the run
+ */
 async function watchedTickers(context: Context, args: Args, localAsOf: Local | null): Promise<string[]> {
   const names = args.list('watch')
   if (names.length === 0) return []

@@ -289,7 +289,7 @@ function likelyField(bands: readonly string[], fields: FieldSet): string {
   return bands.flatMap(band => fieldsWithBand(band, fields))[0] ?? fields.names[0]!
 }
 
-/** If the line names no ticker, adds `--all` or the first loaded one to `tickers`; otherwise takes --all away. */
+/** If the line names no ticker or list, adds `--all` or the first loaded ticker. Named tickers replace --all. */
 function addMissingTickers(line: Line, { tickers, lists }: SortedWords, takesSeveralTickers: boolean): void {
   const allOption = optionNamed(line, '--all')
   const isNamedByOption = ['--tickers', '--watch', '--all'].some(name => optionNamed(line, name))
@@ -422,9 +422,9 @@ function refusalOf(line: Line, { spec, value }: TypedOption): InvalidParameter |
     const { kind } = parameter
     // A list of objects, as --vary takes it: the commas of `hold=5,10,20` separate the values of one item.
     const isOneItem = kind.several !== undefined && kind.object
-    const written = isOneItem ? [value] : valueForKind(param, kind, value, scope)
+    const parsable = isOneItem ? [value] : valueForKind(param, kind, value, scope)
     // `none` means that a parameter is not set.
-    if (written !== undefined && written !== null && value !== 'none') kind.parse(param, written, scope)
+    if (parsable !== undefined && parsable !== null && value !== 'none') kind.parse(param, parsable, scope)
     return null
   } catch (error) {
     return error instanceof InvalidParameter ? error : null
@@ -482,7 +482,7 @@ function addNeededParts(line: Line): void {
     if (typedWords.length === 1 && tickers.includes(typedWords[0]!)) line.parts.unshift('mine')
     else line.parts.push(tickers[0] ?? 'AAPL')
   }
-  // A strategy file has the exits of the backtest.
+  // A strategy file already has an exit, which is what `needsOneOf` of a backtest asks for.
   const hasFile = typedWords.some(word => /\.(ya?ml|json)$/.test(word))
   // Named tickers replace --all.
   const namesTickers = needsOneOf[0] === '--all' && line.parts.some(part => typeof part === 'string')

@@ -129,8 +129,8 @@ export abstract class Questions {
     const wanted = tickers.length === 0 ? [] : named
     const { fields, omitted } = await fieldsFor(this.#bands, wanted, { ticker: tickers[0], timeframe })
     // Fields that the caller did not name are skipped where they are missing.
-    const isMissing = named === undefined ? await this.#bands.missing?.() : undefined
-    const query = { tickers, fields, omitted, timeframe, skip: isMissing, ...filter }
+    const skip = named === undefined ? await this.#bands.missing?.() : undefined
+    const query = { tickers, fields, omitted, timeframe, skip, ...filter }
     return this.withDefinitions(params, await now(this.#bands, query))
   }
 

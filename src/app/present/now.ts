@@ -3,8 +3,8 @@ import type { FieldState, Now } from '../../research/tally/now.js'
 import { type Column, column, type Described, type Paragraph, tablePart } from './description.js'
 import { asOfText, omittedNotes, rangeInWords, tickersText } from './words.js'
 
-/** The current band of every field, its start and usual duration. @param unknown also fields without a band */
-export function describeNow(now: Now, { unknown }: { unknown: boolean }): Described {
+/** The current band of every field, its start and usual duration. @param withUnknown also fields without a band */
+export function describeNow(now: Now, { withUnknown }: { withUnknown: boolean }): Described {
   const { timeframe, as_of, query_range, states, omitted } = now
   return {
     document: now,
@@ -17,7 +17,7 @@ export function describeNow(now: Now, { unknown }: { unknown: boolean }): Descri
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
     get paragraphs() {
-      return states.length === 0 ? [] : [nowParagraph(now, unknown)]
+      return states.length === 0 ? [] : [nowParagraph(now, withUnknown)]
     },
     warnings: omittedNotes(omitted),
     method:
@@ -27,10 +27,11 @@ export function describeNow(now: Now, { unknown }: { unknown: boolean }): Descri
   }
 }
 
-/** The table of current bands, for one ticker without a column of tickers. @param unknown also fields without a band */
-function nowParagraph({ timeframe, as_of, query_range, states }: Now, unknown: boolean): Paragraph {
+/** The table of current bands; one ticker needs no column of tickers. @param withUnknown also fields without a band */
+
+function nowParagraph({ timeframe, as_of, query_range, states }: Now, withUnknown: boolean): Paragraph {
   const withBand = states.filter(state => state.band !== null)
-  const shown = unknown || withBand.length === 0 ? states : withBand
+  const shown = withUnknown || withBand.length === 0 ? states : withBand
   const tickers = [...new Set(shown.map(state => state.ticker))]
   const hasSeveralTickers = tickers.length > 1
   const columns = [

@@ -130,7 +130,7 @@ function drawCheck({ check, outcome, detail, remedy }: CheckRow, { width, paint 
 async function environmentChecks(context: Context): Promise<Check[]> {
   const { config } = context
   const { env } = context.world
-  // These are about the database here, which is examined as well: a server would be replaced by --db, or refuse them.
+  // The check of the server ignores --db, --tier and --as-of: --db would replace the server, which refuses the others.
   const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
   const path = configPath(env)
   const keysPath = credentialsPath(env)

@@ -40,16 +40,16 @@ const eventsCommand: Command = {
     `CSV and NDJSON have all events; --limit cuts them. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
     'Events of several tickers on one date are in order of ticker. --limit may cut within a date; a remark then says how many of that date are left out.',
   ],
-  /** Shows the events of one ticker or of several; without any, says why. */
+  /** Shows the events of one ticker or of several; if there are none, says why. */
   async run(context, args) {
     const { tickers, ...target } = await poolTarget(context, args, 'events')
     // A list with one ticker gives the same document as a longer list, for scripts.
     if (tickers.length > 1 || isPooled(args)) return showPoolEvents(context, args, { tickers, ...target })
     const limitedQuery = await eventsQuery(context, args, { ticker: tickers[0]!, ...target })
     const query = withoutDefaultLimit(context, args, limitedQuery)
-    // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
-    const isSpecifiedPage = context.format === 'json' && !args.flag('returns')
-    const total = await (isSpecifiedPage ? writeSpecifiedPage(context, query) : showEvents(context, args, query))
+    // --json prints the page of the API; the code that only people or --returns need is not loaded for it.
+    const printsApiPage = context.format === 'json' && !args.flag('returns')
+    const total = await (printsApiPage ? writeApiPage(context, query) : showEvents(context, args, query))
     if (total > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.source(), query)
@@ -85,8 +85,8 @@ async function showPoolEvents(context: Context, args: Args, { tickers, ...target
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 
-/** Writes the page of the specification as JSON. Returns the number of all events that match. */
-async function writeSpecifiedPage(context: Context, query: EventsQuery): Promise<number> {
+/** Writes the events as JSON, in the form of the API. Returns the number of all events that match. */
+async function writeApiPage(context: Context, query: EventsQuery): Promise<number> {
   const result: EventsPage = await (await context.source()).events(query)
   await context.out.write(jsonText(context.withUsedDefinitions(result), { isPretty: context.out.terminal }))
   return result.total_occurrences

@@ -171,7 +171,7 @@ async function exportPartitions(
   }
   if (context.format !== null && context.format !== 'parquet')
     throw wrong('output', 'files of partitions are Parquet; leave --output out.')
-  context.endTidily()
+  context.deferSignals()
   const [{ namedFolder }, { writePartitions }] = await Promise.all([
     import('../manifest.js'),
     import('../partitions.js'),
@@ -304,7 +304,7 @@ async function runExport(
   await writeOutput(context, { out, write, hasBothTimeframes })
 }
 
-/** Exports bars of a server, in the range of the key; each hundred costs a credit. */
+/** Exports bars of a server, as far back as the API key may read; each hundred bars cost a credit. */
 async function exportServerBars(
   context: Context,
   remote: Remote,
@@ -347,7 +347,7 @@ interface Output {
 /** Writes the rows with progress, and says how many. A signal ends it without half a file. */
 async function writeOutput(context: Context, { out, write, hasBothTimeframes }: Output): Promise<void> {
   let writtenRows = 0
-  context.endTidily()
+  context.deferSignals()
   // Rows on a terminal are progress enough.
   const showsProgress = out !== undefined || !context.out.terminal
   const addRows = (rows: number): void => {

@@ -88,6 +88,7 @@ const update: Command = {
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
     const importer = await openForImport(context, { wait: args.flag('wait') })
     const isAll = args.flag('all')
+    // null for every ticker that a vendor gave.
     const tickersToUpdate = isAll ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
     const groups = await tickersByVendor(importer, tickersToUpdate)
     const providers = await allProviders(providersPath(context.world.env))
@@ -114,7 +115,7 @@ async function planAndFetch(context: Context, args: Args, fetchings: readonly Fe
   for (const fetching of fetchings) plans.push(await fetching.plan())
   if (args.flag('dry-run')) return context.show(describePlans(plans))
   for (const plan of plans) if (plan.calls > 1) await context.remark(planText(plan))
-  context.endTidily()
+  context.deferSignals()
   const fetched: FetchedTicker[] = []
   let thrown: unknown = null
   try {

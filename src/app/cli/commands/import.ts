@@ -116,7 +116,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   for await (const report of importer.import(inputs, options)) {
     const file = { report, rejects: await keepRejects(report) }
     imported.push(file)
-    if (isShownByFile && !isSilent(context, file)) await ignoreClosedPipe(context.show(describeImport([file], [])))
+    if (isShownByFile && !isLeftOut(context, file)) await ignoreClosedPipe(context.show(describeImport([file], [])))
     if (context.format !== 'json')
       for (const { message } of refusedTickers(report))
         await context.notice(`error: ${report.file}: ${textWithOptions(message)}`)
@@ -129,8 +129,8 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (names.length > 0) await context.hint(`next: ${nextLine(context.argv, 'now', names, [])}`)
 }
 
-/** Whether nothing is shown of an import: with --quiet, if the file was loaded without a remark. */
-function isSilent({ config, isForPeople }: Context, { report }: Imported): boolean {
+/** Whether the report of a file is left out: with --quiet, if all of it was loaded without a remark. */
+function isLeftOut({ config, isForPeople }: Context, { report }: Imported): boolean {
   if (!config.quiet || !isForPeople) return false
   return noteLines(report).length + report.rejected.length + refusedTickers(report).length === 0
 }
@@ -291,7 +291,10 @@ function factsTable({ facts }: FactsReport): Table {
   return tableOf<(typeof rows)[number]>('Kinds', columns, rows)
 }
 
-/** Columns with counts and dates of bars or records. @param hidePriority of the column that is hidden last */
+/**
+ * Columns with counts and dates of bars or records. On a narrow screen `added` always stays.
+ * @param hidePriority of `replaced`; the other columns are hidden before it
+ */
 function countColumns<Key extends string>(itemsKey: Key, { hidePriority }: { hidePriority: number }) {
   return [
     column('added', 'count'),

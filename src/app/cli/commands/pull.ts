@@ -78,7 +78,7 @@ const pullCommand: Command = {
     await remote.checkKey()
     const puller = await openForPull(context, { wait: args.flag('wait') })
     // Every page is stored at once: after a signal, the pages so far are still shown.
-    context.endTidily()
+    context.deferSignals()
     const pulledSeries = isAllFields ? seriesWithinTier(series, remote.tier) : series
     const limit = maxCredits === undefined ? {} : { maxCredits }
     const options = { ...limit, ...progressCallbacks(context, remote) }
@@ -282,8 +282,9 @@ async function planPull(context: Context, request: PullRequest): Promise<PullPla
 function progressCallbacks(context: Context, remote: Remote): PullOptions {
   return {
     onPlan: plan => context.remark(planSentence(plan, creditsLeftOf(remote.credits))),
-    onPriced: (price, left) => {
-      const others = `the others take ${priceText(price)} more${creditsLeftText(left)}`
+    onPriced: (otherPagesPrice, creditsLeft) => {
+      const others = `the others take ${priceText(otherPagesPrice)} more${creditsLeftText(creditsLeft)}`
+      // The first page of each series.
       return context.remark(`the first page of each is there; ${others}.`)
     },
     onPage: ({ ticker, field, done, of, credits }) =>

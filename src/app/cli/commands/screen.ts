@@ -163,19 +163,19 @@ const changesCommand: Command = {
   },
 }
 
-/** Posts and shows the changes; throws if either is incomplete. @param tickers the number of queried tickers */
+/** Posts the changes, then shows them. Throws if either fails, so that the caller does not save its progress. */
 async function showChanges(
   { context, args, post }: { context: Context; args: Args; post: Post },
   { found: result }: Changed,
-  tickers: number,
+  tickerCount: number,
 ): Promise<void> {
   await post(result)
   const watched = new Set((await readLists(context.choice)).flatMap(list => list.tickers))
-  await context.show(describeChanges(result, tickers, watched), { wide: args.flag('wide') })
+  await context.show(describeChanges(result, tickerCount, watched), { wide: args.flag('wide') })
   await context.noticeOmitted(result.omitted ?? [])
   if (result.changes.length > 0) return
   const since = result.since === 'last' ? 'since the last time' : `on a bar that became final after ${result.since}`
-  await context.remark(`No change: no field of ${tickers} tickers entered another band ${since}.`)
+  await context.remark(`No change: no field of ${tickerCount} tickers entered another band ${since}.`)
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 

@@ -104,9 +104,9 @@ function timelineOptions(
   bands: readonly string[],
 ) {
   const middle = (bands.length - 1) / 2
-  const paint = (band: number, text: string): string => {
-    if (band === middle) return text
-    return band < middle ? bad(text) : good(text)
+  const paint = (bandIndex: number, text: string): string => {
+    if (bandIndex === middle) return text
+    return bandIndex < middle ? bad(text) : good(text)
   }
   return { width: drawingWidth(width), height, ascii: ascii || !unicode, paint }
 }

@@ -60,7 +60,7 @@ async function openViews(context: Context, args: Args, session: SqlSession, tabl
   const local = await context.local()
   const folder = namedFolder(args.text('folder') ?? defaultFolder(context), 'folder')
   // From here on a signal ends the command at the next ticker, without a half-written file.
-  context.endTidily()
+  context.deferSignals()
   let writtenFiles = 0
   for (const table of tables) {
     const onTicker = (ticker: string, done: number): void =>

@@ -38,8 +38,8 @@ const sweepCommand: Command = {
   async run(context, args) {
     const files = await outputFiles(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
-    const isUnnamed = args.rest(0).length === 0 && !isPooled(args)
-    const defaults = isUnnamed ? await defaultTickersWithNotice(context) : null
+    const namesNoTicker = args.rest(0).length === 0 && !isPooled(args)
+    const defaults = namesNoTicker ? await defaultTickersWithNotice(context) : null
     if (defaults?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })

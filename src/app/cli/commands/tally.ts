@@ -97,7 +97,7 @@ const nowCommand: Command = {
     ])
     const result = await now(bands, { ...query, ...filter }, { step: context.step })
     // Without --field, fields that cannot apply are left out (a fund has no P/E).
-    await context.show(describeNow(result, { unknown: typedFields.length > 0 }))
+    await context.show(describeNow(result, { withUnknown: typedFields.length > 0 }))
     await context.noticeOmitted(query.omitted)
     if (result.states.length === 0) {
       const tickers = count(query.tickers.length, 'ticker')
@@ -108,7 +108,7 @@ const nowCommand: Command = {
       if (args.flag('fail-empty')) context.exitCode = 3
       return
     }
-    // A filtered answer omits rows for another reason.
+    // With a filter, a row may also be absent because it does not match.
     if (filter.band === undefined && filter.since === undefined)
       await noticeMissingFacts(context, bands, typedFields, result)
     await noticeOldBands(context, bands, result)
@@ -190,7 +190,7 @@ async function noticeOldBands(context: Context, source: Source, { states, as_of 
   }
   const later = known.filter(({ first }) => first > asOfDay)
   if (later.length > 0) await context.notice(`no bars by ${as_of}, which begin later: ${list(later, one => one.first)}`)
-  // A day after all data has a notice of its own.
+  // If the as-of day is after all bars, another notice says so, and not every ticker is old.
   const newestDay = known.reduce((newest, { last }) => Math.max(newest, last), -Infinity)
   const oldestAllowed = Math.min(newestDay, asOfDay) - STALE_DAYS
   const stale = known.filter(({ last }) => last < oldestAllowed)

@@ -140,7 +140,7 @@ const showConditionCommand: Command = {
   examples: ['bands conditions show dip', 'bands conditions show dip --json'],
   async run(context, args) {
     const { name, condition } = findCondition(args.argument(0)!, await allConditions(context))
-    // It may use the name of a condition that was removed.
+    // The condition may use the name of another one that was removed.
     const meaning = await readCondition(context.fields, name.toLowerCase(), condition).catch((error: Error) => error)
     if (!(meaning instanceof Error)) return showCondition(context, { name, ...meaning })
     await showCondition(context, { name, condition, meaning: null })

@@ -243,6 +243,7 @@ function chartLines(chart: Chart, screen: Screen): string[] {
   if (chart.bars.length > 0) return histogramLines(chart, screen)
   if (chart.x.values.length === 0) return [chart.empty]
   const { log } = chart.y
+  // The average path of a price around events, bar by bar; other charts have dates.
   const isPath = chart.x.unit === 'bars'
   const lines = chart.lines
     .filter(({ terminal }) => terminal !== undefined)
