@@ -21,7 +21,7 @@ import { decimal, percentText, signedPercent, signedPercentRange, TONE_CLASSES }
 /** The margins of a drawing, for the words of the axes; the strip of bands is at the bottom. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
 
-/** The chart as SVG, for print and for the page's script, which draws it again after a zoom. @param xRange of x */
+/** The chart as SVG, for print and for the page's script. @param xRange the part of x to draw (after a zoom) */
 export function drawChart(chart: Chart, xRange = xExtent(chart)): Html {
   const { height, width } = chart
   const scales = scalesOf(chart, xRange)
@@ -95,7 +95,7 @@ function chartContents(chart: Chart, { x, y, bottomEdge }: Scales): Html {
   )}
 ${chart.bars.map(bars => {
   const { tone, outline } = bars
-  const path = outlinePath(bars, x, y)
+  const path = binsPath(bars, x, y)
   return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
 })}
 ${rulePath(chart, x, y, bottomEdge)}
@@ -227,7 +227,7 @@ function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, 
 }
 
 /** The bins of a histogram as a path: each as a block, or all of them as one stepped line (`outline`). */
-function outlinePath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale): string {
+function binsPath({ edges, values, outline, slot }: Bars, x: Scale, y: Scale): string {
   const zeroY = roundToTenth(y.place(Math.max(0, y.from)))
   const tops = values.map(value => roundToTenth(y.place(value ?? 0)))
   const edgeXs = edges.map(edge => roundToTenth(x.place(edge)))

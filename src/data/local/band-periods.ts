@@ -34,7 +34,7 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
   const [first] = fields
   if (tickers.length === 0 || first === undefined) return
   const entitleField = (field: string): void => entitle({ ...query, field }, cache.tier, cache.fieldSet)
-  // As in separate questions one after another: only the first field is refused before the first ticker is read.
+  // Only the first field is refused before the first ticker is read, the others after it: as in one query per field.
   entitleField(first)
   const plan = planOf(cache.tier)
   let tickerQuery: TickerQuery | null = null
@@ -58,7 +58,7 @@ export async function* readBandPeriods(cache: Cache, query: BandPeriodsQuery): A
 
 /**
  * The periods of one ticker in the bands of some fields: the present one, and the lengths of the completed ones in the
- * same band. With the transitions in range. @param bars the number of its bars that were final on the day
+ * same band. It also has the transitions in range. @param bars the number of its bars that were final on the day
  */
 function bandPeriodsOfTicker(
   { entry, calendar, fields: columns }: RecordedSeries,
@@ -83,7 +83,7 @@ function bandPeriodsOfTicker(
     fields,
     bands,
     present,
-    completed: f => completedLengths(columns, rows, f, present.band[f]!),
+    completed: fieldIndex => completedLengths(columns, rows, fieldIndex, present.band[fieldIndex]!),
     transitions: () => transitionColumns(columns, fieldPositions, rows, calendar, query),
     last: lastBar < 0 ? null : { day: days[lastBar]!, known: known[lastBar]! },
   }

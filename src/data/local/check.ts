@@ -184,16 +184,16 @@ function viewOfCodes(view: View, codes: Uint8Array): View {
   return { ...view, record, events: record.bars.length }
 }
 
-/** The bars on which two views differ in an event, or in its stability and flips. */
-function* eventDifferences(storedView: View, derivedView: View): Generator<Difference> {
+/** The bars where an event, its stability or its flips differ between the store (`whole`) and cut data (`cut_off`). */
+function* eventDifferences(storedView: View, cutView: View): Generator<Difference> {
   const stored = eventWordsByBar(storedView)
-  const derived = eventWordsByBar(derivedView)
-  for (const bar of new Set([...stored.keys(), ...derived.keys()])) {
+  const cut = eventWordsByBar(cutView)
+  for (const bar of new Set([...stored.keys(), ...cut.keys()])) {
     const storedEvent = stored.get(bar)
-    const derivedEvent = derived.get(bar)
-    const what = storedEvent?.event === derivedEvent?.event ? 'stability' : 'event'
-    if (storedEvent?.[what] !== derivedEvent?.[what])
-      yield { what, bar, whole: storedEvent?.[what] ?? null, cut_off: derivedEvent?.[what] ?? null }
+    const cutEvent = cut.get(bar)
+    const what = storedEvent?.event === cutEvent?.event ? 'stability' : 'event'
+    if (storedEvent?.[what] !== cutEvent?.[what])
+      yield { what, bar, whole: storedEvent?.[what] ?? null, cut_off: cutEvent?.[what] ?? null }
   }
 }
 
