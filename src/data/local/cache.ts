@@ -193,7 +193,10 @@ export class Cache {
     return viewOf(recorded, timeframe, this.field(field).bands, bars)
   }
 
-  /** One field of one ticker with all its bars, regardless of the day. @param lag as in DerivedQuery, for conditions */
+  /**
+   * One field of one ticker with all its bars, regardless of the day.
+   * @param lag a condition reads the tickers that it names this number of bars earlier
+   */
   async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#refuseOtherDefinitions()
     const recorded = this.isRecorded(field)

@@ -91,7 +91,10 @@ export class DerivedCache {
     this.#maxBytes = maxBytes
   }
 
-  /** A record from the cache, or made; null: unknown ticker. A made one is not cached if a write happens meanwhile. */
+  /**
+   * A record from the cache, or a new one; null for an unknown ticker. A new one is not cached if the store changed
+   * while it was made.
+   */
   async getOrMake(
     store: Store,
     fields: FieldSet,
@@ -102,6 +105,7 @@ export class DerivedCache {
     if (this.#validFor?.version !== version || this.#validFor.fields !== fields) this.#clearFor({ version, fields })
     const cached = this.#cache.get(key)
     if (cached !== undefined) {
+      // Moves it to the end: the records used longest ago are dropped first.
       this.#cache.delete(key)
       this.#cache.set(key, cached)
       return { ...cached.recorded }

@@ -29,7 +29,7 @@ export class EventTexts {
 
   /**
    * Writes the events of a field, and returns their number.
-   * @param view the view of the field; views of one series are consecutive and from one moment
+   * @param view the view of the field. Calls for fields of the same series follow one another, with views of one read.
    * @param events the events to write, by number
    */
   add(out: Bytes, field: string, view: View, events: Int32Array = eventIndexes(view)): number {

@@ -255,7 +255,8 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
 
 /**
  * One row per bar: prices, every indicator, and each field's band on that very bar, by ticker, timeframe and date. A
- * band is null if undefined; it is not the band in force. `fields` selects the bands. Throws like `exportEvents`.
+ * bar without a band of its own has null, not the earlier band that is still in force. `fields` selects the bands.
+ * Throws like `exportEvents`.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   for await (const { ticker, series, numbers, bands, rows } of filteredSeries(cache, filter)) {

@@ -110,9 +110,9 @@ export class Local extends Cache implements Source, PricedSource {
     return whyEmpty(this, query)
   }
 
-  /** Those of some tickers that have bars, with the reason if `field` uses facts and the ticker has none. */
+  /** Those of some tickers that have bars. If `field` uses facts and a ticker has none, `missing` says why. */
   async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
-    // A condition may be known although a field that it names is not.
+    // A condition can be true or false although one of its fields is unknown, so missing facts do not rule it out.
     const usesFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
     const known: KnownTicker[] = []
     for (const ticker of tickers) {

@@ -179,7 +179,7 @@ interface Dictionary {
 /** The code of a value that was not found yet. */
 const NO_CODE = -1
 
-/** The words that occur among the values, with new codes. */
+/** Only the words that the values use. The values are codes of words, and get the codes of the new dictionary. */
 function textDictionary({ words }: ColumnBuffer, values: Float64Array | Int32Array): Dictionary {
   const newCodes = new Int32Array(words.length).fill(NO_CODE)
   const used: Uint8Array[] = []

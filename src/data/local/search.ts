@@ -155,7 +155,7 @@ class Rows {
     for await (const viewOn of this.#local.views({ tickers, timeframe, fields: readFields, outcomes: false })) {
       const { days, bars } = await viewOn(readFields[0]!)
       const listedTicker = listed[i++]!
-      // This thread may have others to answer.
+      // Lets the thread work on other requests.
       if (i % TICKERS_PER_TURN === 0) await setImmediate()
       this.#options.signal?.throwIfAborted()
       if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#options.day)) continue
@@ -204,7 +204,7 @@ class Rows {
     const seriesQuery = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
     for await (const viewOn of this.#local.views(seriesQuery))
       for (const field of fields) bands.set(field, lastBand(await viewOn(field)))
-    // A result costs a millisecond, and this thread may have others to answer.
+    // A result takes a millisecond, so this lets the thread work on other requests.
     await setImmediate()
     signal?.throwIfAborted()
   }

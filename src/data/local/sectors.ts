@@ -99,7 +99,7 @@ export function companyAsOf(
   const barsUpToDay = barsAt(timeframe, firstBars(daily, countUpTo(daily.days, day)), entry.assetClass)
   const series = firstBars(barsUpToDay, barsKnownBy(barsUpToDay, day))
   if (facts === null) return { series, facts }
-  // Later bars show for which later splits these prices are adjusted already.
+  // `allBars`: these prices may already be adjusted for a later split, and only the bars around it show that.
   return { series, facts: factsKnownOn(facts, new SplitBasis(allBars, facts.splits), day, series.days.at(-1) ?? day) }
 }
 

@@ -96,6 +96,7 @@ export async function status(cache: Cache, requestedTickers?: readonly string[])
     const companyColumns = { sector: securities.get(ticker)?.sector ?? null, facts: withFacts.has(ticker) }
     return [{ ...tickerStatus(entry, known), ...companyColumns }]
   })
+  // As of an earlier day bars of later days are normal, and no oddity.
   const oddities = storedOddities(allTickers, securities, asOf === null ? cache.lastDay : null).filter(isRequested)
   const lastDates = tickers.map(ticker => ticker.last).sort()
   // The age of a ticker's last bar is relative to all tickers, also to those that are not requested.

@@ -19,9 +19,10 @@ import { assetClassOf, marketCapTierOf, sectorOf } from './scan-states.js'
 import { periodAt, type View } from './view.js'
 
 /**
- * The state of a ticker on one day, or on each bar of several: prices, and each field's band in force. Plans with
- * aftermath have its stability, too (meta). A bar has the bands known when it was final. Throws NotFound, Busy,
- * InvalidParameter for a day after today or before every tier's range, TierRestricted for one above the tier.
+ * The state of a ticker on one day, or on each bar of a range: prices, and each field's band in force. Plans with
+ * aftermath also show the band's stability (its meta values). A bar has the bands known when it was final. Throws
+ * NotFound and Busy; InvalidParameter for a day after today or before every tier's range. Throws TierRestricted for a
+ * day or a field that only a higher tier has.
  */
 export async function tickerSummary(local: Local, query: SnapshotQuery): Promise<SnapshotPage | SnapshotsPage> {
   const { date, range, ticker, timeframe } = query
