@@ -80,7 +80,10 @@ export function describeBacktest(
   }
 }
 
-/** The sections between heading and signals. With test days, the answer is about these, and a page folds others. */
+/**
+ * The sections between heading and signals. If a validation has test days, the answer is about these, and a page folds
+ * the sections about all data.
+ */
 function resultSections(backtest: Backtest, prices: readonly ChartPrices[]): (Section | null)[] {
   const { trades, tickers, trials, validation } = backtest
   const hasTests = (validation?.test ?? null) !== null

@@ -16,7 +16,7 @@ import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../../research/tall
 import { type Column, column, compact, type Described, type Tone, tablePart } from './description.js'
 import { asOfText, boundsText, stateText, tickersText } from './words.js'
 
-/** The newest events of a ticker and field. The document has the keys of the HTTP API. @param returns adds these */
+/** The newest events of a ticker and field, with later returns if `returns`. The document has the HTTP API's keys. */
 export function describeEvents(
   page: NewestEvents,
   query: EventsQuery,

@@ -4,7 +4,7 @@ import { type Column, column, compact, type Described, type Paragraph, tablePart
 import { performanceTone } from './events.js'
 import { fileText } from './words.js'
 
-/** The bar, its rule, figures or tests, and history; of an event also later returns. CSV: a row a figure or test. */
+/** The bar, its rule, its figures or tests, its history and event. CSV has a row for each figure or test. */
 export function describeExplanation(explanation: Explanation): Described {
   const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = explanation
   const bar = { ticker, field, timeframe, date, band, in_force, entered }

@@ -120,7 +120,7 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
   return values.map((value, i) => `${keyInWords(axes[i]!.key)} ${value}`).join(', ')
 }
 
-/** The best combination and the doubts about it, or about the test days. Without a varied trade there is no best. */
+/** The best combination and the doubts about it, or the result of the test days. Equal results of all have no best. */
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (grid.first === null) return grid.warnings[0] ?? 'No bar to trade on.'
@@ -172,7 +172,7 @@ function doubtTexts({ pbo }: Grid, { statistics, trade_statistics: trades }: Gri
 /** Maps of more than two keys that are drawn. */
 const MOST_MAPS = 6
 
-/** A map of the last two keys for each `setting` of the others, in words; the map with the best comes first. */
+/** A map of the last two keys for each combination of the other keys (`setting`). The map with the best comes first. */
 function heatMaps(grid: Grid): { setting: string; table: Table }[] {
   const { axes, best, statistic } = grid
   const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]
@@ -211,9 +211,9 @@ function mapSection(grid: Grid): Section {
 type Axis = Grid['axes'][number]
 
 /**
- * A heat map as a table: a row for each value of `down`, a column for each value of `across`; null: a single column.
- * The heat of a cell is the position of its value between the least (0) and the greatest (4) of the whole grid. Values
- * of `across` are headings as they are; the name of a statistic is in capitals.
+ * A heat map as a table: a row for each value of `down`, a column for each value of `across`. Without `across` it has
+ * one column, named after the statistic. The heat of a cell is the position of its value between the least (0) and the
+ * greatest (4) of the whole grid.
  * @param from index of the map's first combination among the cells
  */
 function heatTable(

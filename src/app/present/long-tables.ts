@@ -111,7 +111,7 @@ function isFound({ q }: SweepCell): boolean {
   return q !== null && q < LEVEL
 }
 
-/** The columns of combinations. On a terminal the last one defines the combination; a page has its parts. */
+/** The columns of combinations. A terminal has one column with the whole combination, a page one for each part. */
 function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
   const pageText = { kind: 'text', on: 'page' } as const
   const definition: Column<SweepCell> = { title: 'What', kind: 'text', on: 'terminal', value: cellText }

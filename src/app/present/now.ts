@@ -12,7 +12,7 @@ export function describeNow(now: Now, { withUnknown }: { withUnknown: boolean })
       ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
       ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
     ],
-    // Computed on demand: a whole market needs only one form, and each costs as much as the question.
+    // Computed on demand: an output uses only rows or only paragraphs, and for a whole market each takes long.
     get rows() {
       return states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },

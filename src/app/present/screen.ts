@@ -52,7 +52,11 @@ export function describeScreen(screen: Screen, { columns: names, sort, closes }:
   }
 }
 
-/** Throws InvalidParameter for a column in `columns` or `sort` that the screen will not have. */
+/**
+ * Throws InvalidParameter for a column in `columns` or `sort` that the screen will not have.
+ * @param subjects the fields that its condition tests
+ * @param isTallied whether it will have the columns of a tally
+ */
 export function refuseUnknownColumns(
   { columns = [], sort }: ScreenDisplay,
   subjects: readonly string[],
@@ -171,7 +175,10 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
   })
 }
 
-/** Changes of bands since a day; of many only those of the `watched` lists. @param tickerCount of the question */
+/**
+ * Changes of bands since a day. A short output lists more than 15 changes only if their tickers are `watched`.
+ * @param tickerCount how many tickers were looked at, also those without a change
+ */
 export function describeChanges(page: Changes, tickerCount: number, watched: ReadonlySet<string>): Described {
   const { since, as_of, changes, omitted } = page
   const period = since === 'last' ? 'since it was last asked' : `after ${since}`
@@ -223,7 +230,7 @@ const CHANGE_COLUMNS = [
   ),
 ]
 
-/** The columns of changes; that of timeframes only for changes of both. A narrow terminal hides the stability first. */
+/** The columns of changes. A terminal shows the timeframe if both occur, and a narrow one hides the stability first. */
 function changeColumns(hasBothTimeframes: boolean): Column<ExportedEvent>[] {
   const pipeOnly = hasBothTimeframes ? {} : ({ on: 'pipe' } as const)
   return [

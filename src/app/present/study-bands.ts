@@ -32,7 +32,7 @@ const MEDIAN_AND_HIT_COLUMNS: readonly Column<Pick<OtherBand, 'median' | 'hit'>>
   { title: 'Rose', kind: 'share', hidePriority: 0, value: ({ hit }) => hit },
 ]
 
-/** Figures of all bands of the field, and a table of the others; null for a condition. @param vocabulary in order */
+/** Figures of all bands of the field, and a table of those that the study is not about; null for a condition. */
 export function bandsSection(study: EventStudy, vocabulary: readonly string[] | undefined): Section | null {
   const { field, windows, timeframe } = study
   if (isCondition(field)) return null

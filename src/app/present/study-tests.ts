@@ -64,7 +64,10 @@ const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
   ...PAGE_COLUMNS,
 ]
 
-/** Comparisons with random entries, other bands, by sector and performance band; then why numbers are missing. */
+/**
+ * Comparisons with random entries, other bands, by sector and performance band; then why numbers are missing.
+ * @param vocabulary all bands of the field, in their order; undefined if they are not known
+ */
 export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
   const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))

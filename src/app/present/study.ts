@@ -111,7 +111,7 @@ function windowsSection(study: EventStudy): Section {
   ])
 }
 
-/** The figure that leads a page: the difference of each window with its interval. */
+/** The figure that leads a page: the difference of each window with the first of its 95% intervals. */
 function estimatesOf(study: EventStudy): Estimates {
   return {
     id: 'forest',

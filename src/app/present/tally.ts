@@ -32,7 +32,7 @@ import {
   tickersText,
 } from './words.js'
 
-/** Counts events by the performance band of their later return, by group: two tables, or a row for each window. */
+/** Counts events by group and performance band of the later return. CSV has a row for each group and window. */
 export function describeTally(tally: Tally): Described {
   const { tickers, field, timeframe, band, by, groups } = tally
   const question = { ...tickerColumns(tickers), field, timeframe, band, by }
