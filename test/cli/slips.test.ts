@@ -95,6 +95,11 @@ const SLIPS = [
   ['events AAPL pe_vs_history', 'events AAPL pe_vs_historical'],
   ['rename AAPL GSPC', 'status GSPC'],
   ['watch add AAPL', 'watch add mine AAPL'],
+  ["tally AAPL --when 'rsi_zone = oversold' --band foo", "tally AAPL --when 'rsi_zone = oversold'"],
+  [
+    "tally AAPL --when 'rsi_zone = oversold' --band false --horizon x",
+    "tally AAPL --when 'rsi_zone = oversold' --band false --horizon 5,20",
+  ],
   ['simulate 2 --bars 300 --end foo', 'simulate 2 --bars 300 --end 2017-01-03'],
   ['accounts create ann --tier gold', 'accounts create ann --tier free'],
   ['accounts add bob --tier free', 'accounts create bob --tier free'],

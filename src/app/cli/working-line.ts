@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { InvalidParameter, suggest } from '../../core/errors.js'
 import type { FieldSet } from '../../core/fields/index.js'
+import { TRUTHS } from '../../core/language/as-field.js'
 import { fieldsWithBand } from '../../core/language/condition.js'
 import { exampleOf, mayRepeat, type OptionSpec, parameterOf, valueForKind } from '../../core/params/row.js'
 import { argumentKinds, CATALOGUE, commandsOfGroup, type Entry, GROUP_DEFAULTS, TOP_WORDS } from './catalogue.js'
@@ -369,11 +370,14 @@ function mendedValue(line: Line, option: TypedOption): string | null {
  * Returns the value of --band with each band corrected to one of the typed fields, or of any field if none is typed. If
  * the typed fields have none of these bands, `line` gets a field that has one, or the value is an example.
  */
-function mendBands(line: Line, value: string): string {
+function mendBands(line: Line, value: string): string | null {
   const { fields } = line.vocabulary
   const words = line.parts.filter(part => typeof part === 'string')
   const optionFields = (fieldOptionOf(line)?.value ?? '').split(',')
   const typedFields = [...words, ...optionFields].filter(name => fields.named(name) !== undefined)
+  // The events of a condition have its own bands, true and false.
+  const isOfCondition = typedFields.length === 0 && optionNamed(line, '--when') !== undefined
+  if (isOfCondition) return value.split(',').every(band => TRUTHS.includes(band)) ? value : null
   const fieldNames = typedFields.length > 0 ? typedFields : fields.names
   const allowed = [...new Set(fieldNames.flatMap(field => fields.named(field)!.bands))]
   const typedBands = value.split(',')
