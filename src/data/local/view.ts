@@ -196,14 +196,14 @@ function performancesAt({ timeframe, bars, outcomes }: View, windowIndex: number
   // One buffer for both columns: a whole market has hundreds of thousands of them.
   const buffer = new Uint8Array(2 * barIndexes.length)
   const window = TIMEFRAMES[timeframe].windows[windowIndex]!
-  const { [windowIndex]: ranks } = outcomes!.ranks
+  const ranks = outcomes!.ranks[windowIndex]!
   const ended = buffer.subarray(0, barIndexes.length)
   const performances = buffer.subarray(barIndexes.length).fill(UNDEFINED)
   for (let row = 0; row < barIndexes.length; row++) {
     const bar = barIndexes[row]!
     if (bar + window >= bars) continue
     ended[row] = 1
-    const rank = ranks![bar]!
+    const rank = ranks[bar]!
     if (rank >= 0) performances[row] = performanceIndex(rank, bar, window)
   }
   return { ended, performances }
@@ -247,7 +247,7 @@ export interface ExtraViews {
 export const NO_EXTRA_VIEWS: ExtraViews = { context: null, when: null }
 
 /**
- * Numbers of the matching events, oldest first. All bounds are exclusive except the end of the view itself.
+ * Numbers of the matching events, oldest first. `rangeStart` and the query's `after` and `before` are not included.
  * @param rangeStart the tier's range: events lie after this day
  * @param extraViews the views of the second ticker and of the condition, if the query has them
  */
