@@ -117,7 +117,7 @@ export class Cache {
   ): AsyncGenerator<FoundEvents> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
-    // As in separate questions one after another: only the first field is refused before the first ticker is read.
+    // Only the first field is refused before the first ticker is read, the others after it: as in one query per field.
     entitle({ ...query, field: first }, this.tier, this.fieldSet)
     const { timeframe, context: other, when, lag } = query
     const seriesQuery = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }

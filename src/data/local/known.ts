@@ -33,7 +33,8 @@ export interface DatedOrigin extends IndexedOrigin {
 }
 
 /**
- * All tickers, ascending, with their data on a day; null: no bar yet. Only tickers with later bars need their columns.
+ * All tickers, ascending, with their data on a day; null: no bar yet. A ticker with bars after that day is counted from
+ * its columns, any other is read from its summary.
  */
 export async function tickersAsOf(store: Store, today: Day): Promise<{ entry: TickerEntry; known: BarsAsOf | null }[]> {
   const isDerived = (await store.definitions()) !== UNDERIVED

@@ -126,7 +126,10 @@ export class Local extends Cache implements Source, PricedSource {
     return known
   }
 
-  /** The events of some fields of many tickers, by ticker. @yields one history for each ticker and field */
+  /**
+   * The events of some fields of many tickers, by ticker. Throws TierRestricted if `outcomes` are `needed` and the tier
+   * has none. @yields one history for each ticker and field
+   */
   async *histories({ outcomes, base = false, ...query }: HistoriesQuery): AsyncGenerator<History> {
     const [field] = query.fields
     if (outcomes === 'needed' && field !== undefined) {

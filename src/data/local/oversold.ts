@@ -91,7 +91,7 @@ export async function scanOversold(
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
   for (const match of shown) {
     page.matches.push(await presentOversold(await matchFigures(match, states, datedCache), tier))
-    // A match costs milliseconds, and this process may have others to answer.
+    // A match takes milliseconds, so this lets the thread work on other requests.
     await setImmediate()
     signal?.throwIfAborted()
   }

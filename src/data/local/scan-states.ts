@@ -196,7 +196,7 @@ export interface Streak {
   to: number
 }
 
-/** The streaks of a series, oldest first. @param vocabulary the bands by code @param bars the number of bars */
+/** The oversold streaks of a series, oldest first. @param vocabulary bands by code @param bars the number of bars */
 function streaksOf(changes: Transitions, vocabulary: readonly string[], bars: number): Streak[] {
   const streaks: Streak[] = []
   const addPeriod = (code: number, from: number, to: number): void => {

@@ -132,7 +132,7 @@ class Rows {
     return { found: matches, scanned }
   }
 
-  /** The tickers whose class, sector and size meet the filters of these. */
+  /** The tickers that meet the filters of class, sector and size: all filters apart from those of bands and prices. */
   async #tickersByIdentity(): Promise<ListedTicker[]> {
     const { store } = this.#local
     const securities = await store.securities()

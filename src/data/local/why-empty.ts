@@ -24,7 +24,7 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { view, context, when, today, plan, rangeStart } = await cache.find(query)
   const { first, last } = await cache.entry(ticker)
   const currentPeriod = periodAt(view, view.bars - 1)
-  // A condition may be known although a field that it names is not.
+  // A condition with a band had enough facts, even if one of its fields lacks them.
   const missing = isCondition(field) && currentPeriod !== null ? null : await missingFactsOfField(cache, ticker, field)
   if (missing !== null) return { code: 'no_facts', missing }
   if (first > today) return { code: 'not_begun', as_of: today }
