@@ -164,7 +164,7 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
-/** The columns that the tier shows. One without any known value is only for a pipe, which gets all of its tier. */
+/** The columns that the tier shows. A pipe gets all of them; a terminal hides those in which every value is unknown. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD_COLUMNS.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
     if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []

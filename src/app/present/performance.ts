@@ -134,7 +134,10 @@ export function statisticParts(mainTable: Table, foldedParts: readonly Part[]): 
 /** The statistics that random draws have, too, each with its key in `draws`. */
 const DRAW_KEYS = { total_return: 'return', sharpe: 'sharpe', max_drawdown: 'max_drawdown' } as const
 
-/** The strategy, the range of its random draws if there are any, and its benchmarks. @param comparedRows of these */
+/**
+ * The statistics of the strategy, the range of its random draws if there are any, and its benchmarks.
+ * @param comparedRows rows that only the benchmarks have
+ */
 function benchmarksTable(
   caption: string,
   { statistics, benchmarks, draws }: Backtest,

@@ -187,7 +187,7 @@ function bestSection({ best }: Sweep): Section {
 
 type Fold = NonNullable<Sweep['validation']>['folds'][number]
 
-/** The chosen combinations, and their results on other dates; null without a validation. A path joins tests. */
+/** The chosen combinations and their results on the test days, by fold and by path; null without a validation. */
 function validationSection({ validation }: Sweep): Section | null {
   if (validation === null) return null
   const { kind, folds, test, paths } = validation

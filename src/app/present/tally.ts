@@ -262,7 +262,7 @@ function figureColumns(
   })
 }
 
-/** Cautions about the figures; many groups only show the common ones. */
+/** Cautions about the figures. Several groups show the common ones, and how many groups have cautions of their own. */
 function tallyNotes({ groups, warnings, events }: Tally): string[] {
   const groupsWithWarnings = groups.filter(group => group.warnings.length > 0).length
   return compact([

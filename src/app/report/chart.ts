@@ -330,7 +330,7 @@ function lineSwatch({ area, dashed }: Line): string {
   return dashed ? 'stroke dashed' : 'stroke'
 }
 
-/** Draws estimates below each other with intervals and a line at no difference, in percent; it needs no script. */
+/** Draws estimates below each other with intervals and a line at no difference; x is in percent of the drawing. */
 export function estimatesFigure({ id, title, names, baseline = null, estimates }: Estimates): Html {
   const known = [
     baseline,

@@ -22,7 +22,7 @@ export const TONE_CLASSES: Readonly<Record<Tone, string>> = {
   strong: 'strong',
 }
 
-/** A table that scrolls; it says if rows after MOST_ROWS are cut. @param sectionTitle hides a caption that begins it */
+/** A table that scrolls; it says if rows after MOST_ROWS are cut. A caption that begins `sectionTitle` is hidden. */
 export function table(data: Table, sectionTitle = ''): Html {
   const { caption, columns, rows, empty, sorted, filter } = data
   if (rows.length === 0 && empty !== undefined) return html`<p class="empty">${empty}</p>`
