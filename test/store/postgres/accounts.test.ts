@@ -35,7 +35,7 @@ describePostgres('accounts in PostgreSQL', () => {
     const url = await cluster.current.createDatabase()
     return { accounts: await opened(url, { create: true, partitions }), again: () => opened(url) }
   }
-  accountsContract('postgres', empty(0))
+  accountsContract('postgres', empty(1))
   // Accounts and keys lie in the same tables; what is charged is cut.
   chargingContract('postgres in 4 partitions', empty(4))
 
