@@ -139,11 +139,11 @@ abstract class Studies extends Pages {
   async #runStudy<Found extends { warnings: string[] }>(
     params: object,
     options: ProgressOptions,
-    ask: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
+    study: (market: PricedSource, hooks: ProgressOptions & { trials: Trials | null }) => Promise<Found>,
   ): Promise<Found & OwnFields> {
     checkOptions('options', options, { step: checkFunction })
     const market = await this.#pricedSource()
-    return this.withDefinitions(params, await this.#runWithTrialLog(trials => ask(market, { ...options, trials })))
+    return this.withDefinitions(params, await this.#runWithTrialLog(trials => study(market, { ...options, trials })))
   }
 
   /** Runs a tally. Those of a server's events are not counted, because they need no local data. */

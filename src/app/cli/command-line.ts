@@ -34,7 +34,7 @@ export function remedyWords({ command, words = [], params = {} }: Remedy): strin
   return [...command.split(' '), ...words, ...options]
 }
 
-/** The typed line with the options of a remedy in place of theirs; null if the remedy is a line of its own. */
+/** The typed line with the values that a remedy gives to its options; null if the remedy is a line of its own. */
 export function lineWithRemedy(argv: readonly string[], { again, words = [], params = {} }: Remedy): string[] | null {
   if (!again || !words.every(word => argv.includes(word))) return null
   const line = [...argv]
@@ -191,7 +191,7 @@ export function withTypedSource(line: readonly string[], argv: readonly string[]
   return options.some(word => /:\/\/[^/]*@/.test(word)) ? [...line] : [...line, ...options]
 }
 
-/** A line with the typed options that choose its files: of the database, and of accounts where it is about these. */
+/** A line with the typed --db, and with the typed --accounts if it is about accounts. */
 export function withTypedFiles(line: readonly string[], argv: readonly string[]): string[] {
   const [command = ''] = line
   const names = ACCOUNTS_COMMANDS.includes(command) ? ['--db', '--accounts'] : ['--db']

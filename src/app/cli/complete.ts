@@ -130,7 +130,7 @@ async function argumentCandidates(line: TypedLine, command: Command, word: strin
   const argument = args[line.words.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
   const kinds = argumentKinds(argument)
-  // After a typed word of the list, such as `check`, only the kinds behind it are offered: a file.
+  // An argument may take FIELD or `check` FILE: after `check`, only the kinds that follow it are offered.
   const laterKinds = kinds.slice(kinds.indexOf(line.words[0] ?? '') + 1)
   // No argument follows the field.
   if (argument === last && laterKinds.includes('FIELD') && line.words.some(typed => line.fields.named(typed))) return []

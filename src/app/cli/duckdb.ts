@@ -24,13 +24,14 @@ export interface SqlAnswer {
   blocks: AsyncIterable<{ count: number; rows(): Row[] }>
 }
 
-/** Loads the DuckDB package next to the program, otherwise of the working folder. Throws ConfigError if none starts. */
+/** Loads the DuckDB installed with bands, otherwise that of the working folder. Throws ConfigError if none starts. */
 function loadDuckDb(): DuckDb {
   const program = import.meta.dirname
   const folder = process.cwd()
   for (const from of [program, folder]) {
     try {
-      return createRequire(join(from, 'x.js'))(PACKAGE) as DuckDb
+      const anyFileThere = join(from, 'x.js')
+      return createRequire(anyFileThere)(PACKAGE) as DuckDb
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException
       if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${PACKAGE}'`))

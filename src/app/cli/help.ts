@@ -88,8 +88,8 @@ function briefHelp(request: CommandHelp) {
 }
 
 /**
- * All help, from which the build makes man pages. `fixedTexts`: by command line, what bin/bands.js prints from a file
- * of the build, without loading a command.
+ * All help, from which the build makes man pages. `fixedTexts` has the whole output of some command lines. The build
+ * stores these texts in a file, from which bin/bands.js prints them without loading a command.
  */
 export async function manual() {
   const { COMPLETION_SCRIPTS } = await import('./commands/reference.js')
@@ -100,7 +100,7 @@ export async function manual() {
   return { fixedTexts, commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(optionItem), notes }
 }
 
-/** Groups options by their headings in this order; one without a heading joins the option before it. */
+/** Groups options by their headings, in the order of the options; one without a heading joins the option before it. */
 function sectionsOf({ options = [] }: Command) {
   const blocks = new Map<string, Item[]>()
   let heading = 'Options'

@@ -129,7 +129,7 @@ export function correctValue(text: string, offence: InvalidParameter['offence'],
 /** Words in the names of bands, by their meaning: up, down and near. */
 const BAND_MEANINGS = [/bull|up|high|above|bought|rising/, /bear|down|low|below|sold|falling/, /near|close|approach/]
 
-/** A wrong text with the nearest allowed band in place of its last word; undefined without any. */
+/** A wrong text with the nearest allowed band in place of its last word; undefined if no band is allowed there. */
 function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], fields: FieldSet): string | undefined {
   const [, before = '', typed = ''] = /^(.*[=,])?(.*)$/.exec(String(value).toLowerCase()) ?? []
   const everyBand = new Set(fields.all.flatMap(field => field.bands))

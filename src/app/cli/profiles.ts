@@ -195,7 +195,7 @@ function refuseLocalSettings(config: Config, url: string): void {
   const advice = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
   for (const [param, behaviour] of DECIDED_BY_SERVER) {
     const source = config.from[param]
-    // A database of a variable or file is no conflict: it is always set.
+    // A database from a variable or config.json is no conflict: it is set for every run, not for this one.
     if (source === undefined || (param === 'db' && source !== '--db')) continue
     const remedy = source.startsWith('--') ? advice : advice.replace('leave it out', `unset ${source}`)
     throw wrong(param, `${source} is not for a server: ${url} ${behaviour}; ${remedy}.`)

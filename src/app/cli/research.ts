@@ -25,7 +25,7 @@ export async function studyMarket(context: Context): Promise<PricedSource> {
   return eventsOnBars(remote, local)
 }
 
-/** Runs a question that is counted in the trial log; `run` gets null where it is not: of the sample, without a log. */
+/** Runs a question that the trial log counts. For the sample, and if the log cannot be opened, `run` gets null. */
 export async function withTrials<Result extends { warnings: string[] }>(
   context: Context,
   run: (trials: Trials | null) => Promise<Result>,
@@ -40,7 +40,10 @@ export async function withTrials<Result extends { warnings: string[] }>(
   return withCountedTrials(context.closeAtEnd(trials), run)
 }
 
-/** Trials of some kinds, oldest first; `none` without a log, null for the sample. Throws StorageError. */
+/**
+ * Trials of some kinds, oldest first; `none` without a log, null for the sample. Throws StorageError.
+ * @param since milliseconds since 1970: only trials logged from then on
+ */
 export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
   const { openTrialsForReading } = await import('../open/database.js')
   const trials = await openTrialsForReading(context.choice)

@@ -122,7 +122,10 @@ async function tickersOfList(
   return matches.map(({ ticker }) => ticker)
 }
 
-/** The tickers of a question about the local market (default all with bars). @param localAsOf as of its day */
+/**
+ * The tickers of a question about the local market (default all with bars).
+ * @param localAsOf the database as of the day of the question
+ */
 export async function marketTickers(context: Context, args: Args, localAsOf: Local): Promise<readonly string[]> {
   const remote = await context.server()
   if (remote !== null) {
@@ -212,7 +215,8 @@ async function readSymbols(word: string, world: World): Promise<string> {
   return (await import('./formats.js')).readSmallFile(word.slice(1))
 }
 
-/** The tickers that have one of the fields, with a notice about the others. All if none has one: a refusal follows. */
+/** The tickers that have one of the fields; a notice names the others. If none has one, all: the query refuses them. */
+
 export async function tickersWithFields(
   context: Context,
   tickers: readonly string[],

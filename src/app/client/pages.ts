@@ -36,7 +36,8 @@ export abstract class Pages extends Questions {
   protected abstract get pages(): TickerAnswers
 }
 
-/** The answers of the database here. A summary is of days, of a field's events, or of their outcomes in numbers. */
+/** The answers of the database here. A summary is of prices and bands on days, of events, or of their later returns. */
+
 export function pagesOf(local: Local): TickerAnswers {
   return {
     async summary(params) {

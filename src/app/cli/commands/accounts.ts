@@ -57,7 +57,11 @@ function refuseGlobalOptions(context: Context, { make = false } = {}): void {
   throw wrong('tier', '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).')
 }
 
-/** Opens the chosen accounts. @param make if missing @param first the account that the error for missing ones makes */
+/**
+ * Opens the chosen accounts.
+ * @param make makes the database of accounts if it is missing
+ * @param first the account in the line that the error about a missing database suggests
+ */
 export async function accountsFor(
   context: Context,
   args: Args,
@@ -194,22 +198,22 @@ const layout: Command = {
     'In PostgreSQL the tables that grow with every answer may be cut by the account into hash partitions. That is chosen when they are made; bands accounts copy moves accounts into another layout.',
     'A newer bands updates the tables when their owner first opens them. Steps that expand the tables add to them, and servers of the release before continue to charge. Steps that contract them remove what only older servers use.',
   ],
-  /** Makes the tables in PostgreSQL, or shows how they are cut. With --dry-run it shows the steps of an update. */
+  /** Makes the tables in PostgreSQL, or shows their partitions. With --dry-run it shows the steps of an update. */
   async run(context, args) {
     context.refuseRemote()
     const { partitions: newPartitions } = args.read(LAYOUT)
-    const isMade = newPartitions !== undefined
+    const makesTables = newPartitions !== undefined
     const choice = { ...context.choice, ...args.read(ACCOUNTS) }
     if (args.flag('dry-run')) {
-      if (isMade) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
+      if (makesTables) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
       return showPlan(context, await accountsUpdatePlan(choice))
     }
     // Accounts in a file are never cut into partitions.
-    const isInFile = !isMade && accountsUrl(choice) === null
+    const isInFile = !makesTables && accountsUrl(choice) === null
     const inFile = async () => ({ accounts: (await accountsFor(context, args)).location, partitions: 1 })
     const { accounts, partitions } = await (isInFile ? inFile() : accountsLayoutOf(choice, newPartitions))
     const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
-    const notes = [`${accounts}: ${tables}${isMade ? ', made now and empty' : ''}`]
+    const notes = [`${accounts}: ${tables}${makesTables ? ', made now and empty' : ''}`]
     await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }

@@ -80,8 +80,8 @@ async function showPoolEvents(context: Context, args: Args, { tickers, ...target
     await context.remark(`${lastDateText}${olderText} left out: --limit ${limit} shows more, --csv all.`)
   }
   if (result.total_occurrences > 0) return
-  const { noticeNoEventOfSeveral: noticeNoEventOfAny } = await import('../notices.js')
-  await noticeNoEventOfAny(context, source, query, result)
+  const { noticeNoEventOfSeveral } = await import('../notices.js')
+  await noticeNoEventOfSeveral(context, source, query, result)
   if (args.flag('fail-empty')) context.exitCode = 3
 }
 
@@ -104,10 +104,10 @@ async function showEvents(context: Context, args: Args, query: EventsQuery): Pro
   if (server !== null && returns)
     await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
   const olderOption = optionForOlder(result, await largestLimit(context, result.total))
-  // JSON has the number, and a hint at a terminal says it.
+  // JSON has the number of all events, and a hint at a terminal the number of older ones.
   if (result.total > result.events.length && context.format !== 'json' && !context.isHinting)
     await context.remark(leftOutText(result, olderOption, args.value('limit') !== undefined))
-  // A server that sells plans names the address in its own refusals.
+  // A server names its own address for upgrades, in its refusals.
   const { upgrade_url: url } = context.config
   const upgrade = server === null && url !== undefined ? `: ${url}` : ''
   await context.hint(...hintsFor(result, query, { wide, upgrade, olderOption, argv: context.argv }))
@@ -128,7 +128,10 @@ function leftOutText({ events, total }: NewestEvents, option: string, isLimited:
   return `${subject} left out: ${option} shows more, --csv${isLimited ? ' without --limit' : ''} all.`
 }
 
-/** Hints that explain the signs and the omitted rows, and name the next command. @param upgrade ends a hint */
+/**
+ * Hints that explain the signs and the omitted rows, and name the next command.
+ * @param upgrade `: URL` of a page that sells the Plus tier, or an empty text
+ */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,

@@ -27,7 +27,7 @@ const scanCommand: Command = {
     const hasMaxLimit = await context.hasMaxLimit()
     const table = hasMaxLimit ? OVERSOLD : UNLIMITED_OVERSOLD
     const typedQuery = withoutDefaultLimit(context, args, parseOversold(args.params(Object.keys(table)), table))
-    // A scan has no second page: a key gets no more, in no form.
+    // A scan has no second page, so MAX_LIMIT is all that a key can get, also as CSV.
     const query = hasMaxLimit ? { ...typedQuery, limit: Math.min(typedQuery.limit, MAX_LIMIT) } : typedQuery
     const source = await context.source()
     const page = await source.oversold(query)
@@ -40,7 +40,7 @@ const scanCommand: Command = {
       const note = source.server?.note ?? emptyScanNote(query, page, day === null ? null : formatDay(day))
       return context.remark(`No match: ${note}`)
     }
-    // JSON has the number.
+    // JSON has the number of all matches.
     if (match_count > matches.length && context.format !== 'json')
       await context.remark(await notShownText(context, page))
     await context.hint(...hintsFor(page, context))
@@ -70,7 +70,7 @@ async function notShownText(context: Context, { matches, match_count }: Oversold
 function hintsFor({ matches }: OversoldPage, { argv: typed, config: { upgrade_url: url } }: Context): string[] {
   const [first] = matches
   if (first === undefined) return []
-  // Only a scan has --date.
+  // The commands in the hints have --as-of for the --date of a scan.
   const argv = typed.map(word => word.replace(/^--date(?==|$)/, '--as-of'))
   const tallyHint = `next: ${nextLine(argv, 'tally', [first.ticker], ['rsi_zone', '--band', first.rsi_zone])}`
   const screenHint = `the same as a screen: ${nextLine(argv, 'screen', [], ['rsi_zone in (oversold, deep_oversold)'])}`

@@ -199,7 +199,7 @@ const ASCII_BLOCKS = '.:-=+*#@'
 /** `height` is that of the price, without the lines below it. */
 interface TimelineOptions extends Size {
   /** Colours a text by the band's index in the vocabulary; absent: no colour. */
-  paint?: (band: number, text: string) => string
+  paint?: (bandIndex: number, text: string) => string
 }
 
 /** The price as a line; below it the most frequent band and the events of each column, dates and a legend. */
@@ -262,9 +262,11 @@ function drawPicture(timeline: Timeline, options: TimelineOptions): string[] {
   return [title.slice(0, options.width).padEnd(options.width), ...drawn.map(padded)]
 }
 
-/** The index of each bar's band in the vocabulary; -1 for a bar without a band yet. */
+/** The code of a bar without a band yet; the code of a band is its index in the vocabulary. */
+const NO_BAND = -1
+
 function bandCodes(bars: readonly TimelineBar[], bands: readonly string[]): number[] {
-  return bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
+  return bars.map(({ band }) => (band === null ? NO_BAND : bands.indexOf(band)))
 }
 
 /** The indexes of the bars that fall on each column; none for a column between two bars. */
@@ -286,13 +288,16 @@ function mostFrequent(codes: readonly number[]): number | null {
   }, null)
 }
 
-/** The band's letter for each column; one without bars (null) repeats the letter before. Equal ones share a colour. */
-function bandStrip(codes: readonly (number | null)[], paint: (band: number, text: string) => string): string {
+/**
+ * The band's letter for each column; a column without bars (null) repeats the letter before. Equal letters in a row are
+ * coloured together.
+ */
+function bandStrip(codes: readonly (number | null)[], paint: (bandIndex: number, text: string) => string): string {
   let text = ''
   let run = ''
-  let runCode = -1
+  let runCode = NO_BAND
   const endRun = (): void => {
-    text += runCode < 0 ? run : paint(runCode, run)
+    text += runCode === NO_BAND ? run : paint(runCode, run)
     run = ''
   }
   for (const code of codes) {
@@ -305,9 +310,9 @@ function bandStrip(codes: readonly (number | null)[], paint: (band: number, text
   return text
 }
 
-/** `A` for the first band of the vocabulary; `.` for no band yet (-1). */
+/** `A` for the first band of the vocabulary; `.` for no band yet. */
 function bandLetter(code: number): string {
-  return code < 0 ? '.' : String.fromCharCode('A'.charCodeAt(0) + code)
+  return code === NO_BAND ? '.' : String.fromCharCode('A'.charCodeAt(0) + code)
 }
 
 /** The mark of a column: blank, `^` for one event, their number, or `+` for more than nine. */
@@ -335,11 +340,12 @@ function bandLegend(
   codes: readonly number[],
   bands: readonly string[],
   width: number,
-  paint: (band: number, text: string) => string,
+  paint: (bandIndex: number, text: string) => string,
 ): string[] {
-  const phrases = [-1, ...bands.keys()].flatMap(code => {
+  const phrases = [NO_BAND, ...bands.keys()].flatMap(code => {
     const barCount = codes.filter(other => other === code).length
-    const name = code < 0 ? 'none yet' : bands[code]!
+    const name = code === NO_BAND ? 'none yet' : bands[code]!
+
     return barCount === 0 ? [] : [`${bandLetter(code)} ${name} ${barCount}`.slice(0, width)]
   })
   // Colours come after wrapping, because lines have to fit by their visible width.
