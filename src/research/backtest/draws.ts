@@ -49,8 +49,8 @@ export function simulate(
   options: DrawOptions = {},
 ): DrawnRun {
   const { draws = DRAWS, each } = options
-  const { only, run } = prepareRuns(loaded, calendar, part)
-  if (only !== null) return { ...only, draws: null }
+  const { singleRun, run } = prepareRuns(loaded, calendar, part)
+  if (singleRun !== null) return { ...singleRun, draws: null }
   const figures: DrawFigures[] = []
   for (let draw = 0; draw < draws; draw++) {
     const simulation = run(draw + 1, { isBrief: true })
@@ -62,20 +62,21 @@ export function simulate(
 }
 
 export interface Runs {
-  /** The only run, where the order of the signals is never open or drawn once; otherwise null. */
-  only: Simulation | null
+  /** The run of a strategy that needs no draws: no equal signals compete, or their order is set. Otherwise null. */
+  singleRun: Simulation | null
   /** Makes a draw, counted from 1. `isBrief` leaves out the skipped signals. */
   run(draw: number, options?: { isBrief: boolean }): Simulation
 }
 
-/** Prepares the draws of a strategy. Without equal signals that compete (`tied`), it makes the only run at once. */
+/** Prepares the draws of a strategy. If it needs no draws, makes its single run at once. */
 export function prepareRuns({ strategy, members }: LoadedStrategy, calendar?: Int32Array, part?: CalendarPart): Runs {
   const plan = planRuns({ strategy, members }, calendar, part)
   const run: Runs['run'] = (draw, options) => runPlan(plan, Random.stream(strategy.seed, draw), options)
   const { shuffle, order } = strategy.portfolio
-  if (shuffle) return { only: run(1), run }
+  if (shuffle) return { singleRun: run(1), run }
   const unshuffled = runPlan(plan, null)
-  return { only: unshuffled.tied === 0 || order === 'ticker' ? unshuffled : null, run }
+  // `tied` counts the days on which equal signals competed.
+  return { singleRun: unshuffled.tied === 0 || order === 'ticker' ? unshuffled : null, run }
 }
 
 /** The figures of all draws as columns, and the draw that a result shows. */
@@ -102,7 +103,7 @@ export function figuresOfDraw({ strategy, members, days, equity }: Simulation) {
   const { capital } = strategy.portfolio
   const returns = returnsOf({ equity, start: capital })
   const isSound = equity.every(value => value > 0)
-  // As in returnsOf, the first return is from the capital to the second value.
+  // The first return is from the capital to the second value: the equity at the first close does not count.
   const fromStart = equity.slice()
   if (fromStart.length > 0) fromStart[0] = capital
   return {

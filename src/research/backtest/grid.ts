@@ -225,7 +225,7 @@ async function validateChoices(
   const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, lastDay)), run)
   if (folds === null) return null
   const choices = await choicesOf(folds, strategies.length, runTasks)
-  // Written like the values of the grid, all of which are listed.
+  // Each name lists all keys: `hold 20, stop 5 %`.
   const names = combinations(axes).map(values =>
     values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
   )
@@ -451,7 +451,7 @@ interface CellResult extends Score {
  * has the statistic of each draw (`values`); a run over all days has the other figures of the cell.
  */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
-  // The days of each list of members, from its first run over all days on.
+  // The days of each list of members; null until its first run over all days.
   const calendars = lists.map((): Int32Array | null => null)
   return ({ cell, part }) => {
     const { strategy, list } = cells[cell]!

@@ -179,6 +179,7 @@ function memberOf({ prices, states: allStates }: BarStates, strategy: Strategy, 
   return {
     ticker: prices.ticker,
     prices,
+    // `hasEnded` needs the bars of all members, and is set later.
     bars: { ...prices.series, atr: atrByBar, delisting: prices.delisting, hasEnded: false },
     states,
     signals,

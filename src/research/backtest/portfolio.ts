@@ -136,7 +136,10 @@ class Run {
     }
   }
 
-  /** Trades a day, in the order that `runPlan` describes. @param index its calendar index */
+  /**
+   * Trades a day: interest, exits and entries at the open, other exits, entries at the close.
+   * @param index calendar index of the day
+   */
   tradeDay(index: number): void {
     const entersAtOpen = this.#strategy.fill === 'next-open'
     this.#addInterest(index)
@@ -222,7 +225,8 @@ class Run {
     let firstRefused = -1
     for (let i = 0; i < candidates.length; i++) {
       if (this.#isBrief && !this.#endsEarly && this.#isFull) {
-        // The day's other candidates are refused, too, and not counted. A part that ends early may purge some.
+        // All other candidates of the day are refused, and a brief result does not list them. A part that ends early
+        // looks at each, because it may purge it.
         if (firstRefused < 0) firstRefused = i
         break
       }

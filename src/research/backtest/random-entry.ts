@@ -155,8 +155,8 @@ interface MovedSignal {
 type MovedSignalByIndex = (index: number) => MovedSignal | null
 
 /**
- * Returns a function for the moved trades of a ticker's signals, computed once. It returns null for a signal on a bar
- * where no trade may begin. A move past the end of the calendar continues at its start.
+ * Returns a function of a signal's index: the net returns of its trade after each move, computed once. It is null for a
+ * signal on a bar where no trade may begin. A move past the end of the calendar continues at its start.
  * @param moves in days of the calendar
  */
 function movedSignals(
@@ -171,10 +171,10 @@ function movedSignals(
   const cache: (MovedSignal | null | undefined)[] = new Array(member.signals.bars.length)
   // netByDay is null where events end the trades, each at its own distance from the signal.
   const netByDay = commonNetReturns(strategy, member, barAt)
-  const moveSignal = (signal: number): MovedSignal | null => {
-    const dayIndex = indices[signal]!
-    if (barAt[dayIndex] !== signal) return null
-    const event = netByDay === null ? exitDistance(member, signal) : NO_EXIT_EVENT
+  const moveSignal = (signalBar: number): MovedSignal | null => {
+    const dayIndex = indices[signalBar]!
+    if (barAt[dayIndex] !== signalBar) return null
+    const event = netByDay === null ? exitDistance(member, signalBar) : NO_EXIT_EVENT
     const nets = new Float64Array(moves.length)
     const missing: number[] = []
     for (let i = 0; i < moves.length; i++) {

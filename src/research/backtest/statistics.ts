@@ -94,7 +94,7 @@ function statisticsByName(curve: Curve, returns: Float64Array): Omit<EquityStati
   const { equity, start, barsAYear, riskFree } = curve
   const total = equity.at(-1)! / start
   const cagr = total ** (barsAYear / returns.length) - 1
-  // As in returnsOf, the first return is from `start` to the second value.
+  // The first return is from `start` to the second value: the equity at the first close does not count.
   const fall = drawdowns(Float64Array.from(equity, (value, i) => (i === 0 ? start : value)))
   const ratio = sharpe(returns, barsAYear, riskFree)
   const sample = sampleOf(ratio, returns, barsAYear)

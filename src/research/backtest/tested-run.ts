@@ -31,8 +31,8 @@ export function drawRunner(data: DrawsData, runs: Pick<Runs, 'run'> = prepareRun
 const BARS_A_MS = 20_000
 
 /**
- * The shown run, and the rank of each draw; no ranks if there is nothing to draw or to test. Draws share too much for
- * threads: only other machines take them.
+ * The shown run, and the rank of each draw; no ranks if there is nothing to draw or to test. Draws run on this thread
+ * and on other machines. More threads would not help, because each would repeat the work that the draws share.
  */
 export async function runAndTestDraws(
   loaded: LoadedStrategy,
@@ -41,7 +41,7 @@ export async function runAndTestDraws(
   step: Step = () => {},
 ): Promise<{ simulation: DrawnRun; ranks: (EntryRank | null)[] }> {
   const runs = prepareRuns(loaded)
-  if (runs.only !== null) return { simulation: { ...runs.only, draws: null }, ranks: [] }
+  if (runs.singleRun !== null) return { simulation: { ...runs.singleRun, draws: null }, ranks: [] }
   const firstDraw = runs.run(1, { isBrief: true })
   const data: DrawsData = { ...loaded, isTested: reps > 0, longest: longestTradeBars(firstDraw.trades) }
   const tasks = Array.from({ length: DRAWS }, (_, i) => i + 1)

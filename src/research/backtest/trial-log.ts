@@ -124,7 +124,7 @@ function noVarianceReason({ family, n, ledger }: Pick<Backtest['trials'], 'famil
 
 /**
  * A strategy as the trial log stores it. Strategies that must trade alike on the same data have the same hash.
- * @param vocabularies without a field's bands, a list of all of them hashes otherwise than no list (any band)
+ * @param vocabularies the bands of each field: a filter that lists all bands then hashes like one without a list
  */
 export function trialOf(
   { strategy, days, sharpe, p = null }: StrategyTrial,
@@ -145,20 +145,20 @@ export function trialOf(
   }
 }
 
-/** The tests of a validation as the trial log stores them. They share the question of the first strategy. */
+/** The tests of a validation as a trial of the log. The log counts them with the first strategy, as one question. */
 function trialOfTests({ parts, first, last, p }: TestsTrial, strategies: readonly Trial[]): Trial {
-  const headline = strategies[0]!
+  const firstStrategy = strategies[0]!
   const range = [first, last]
   const choice = strategies.length === 1 ? '' : ` of ${strategies.length} strategies`
-  // Without its dates, which are those of all days.
-  const rules = headline.spec.replace(/; [^;]*$/, '')
+  // Without the dates at the end: they are of all days, not of the tests.
+  const rules = firstStrategy.spec.replace(/; [^;]*$/, '')
   return {
     hash: hashOf({ kind: 'tests', parts, strategies: strategies.map(({ hash }) => hash).sort(), range }),
     spec: `${partsInWords(parts)}${choice}: ${rules}; ${range.join(' to ')}`,
     p,
     test: RANDOM_ENTRY,
     sharpe: null,
-    asked: { ...headline.asked!, first: parseDay(first), last: parseDay(last) },
+    asked: { ...firstStrategy.asked!, first: parseDay(first), last: parseDay(last) },
   }
 }
 

@@ -239,7 +239,7 @@ function joinCurves(parts: readonly Curve[]): Float64Array {
   const joined: number[] = []
   let before = 1
   for (const { equity, start } of parts) {
-    // As in returnsOf, a curve's first return is from its start to its second value.
+    // A curve's first return is from its start to its second value: its first value does not count.
     for (const [i, value] of equity.entries()) joined.push(i === 0 ? before : (before * value) / start)
     before = joined.at(-1) ?? before
   }
@@ -263,7 +263,7 @@ function testsAgainstChance(
   const random_entry = randomEntryOf(shownTrades, reps, days)
   const isSignificant = random_entry.p !== null && random_entry.p < LEVEL
   const ranks: (EntryRank | null)[] = []
-  // Only a finding can depend on the draw.
+  // The draws only show whether a significant result depends on a random choice.
   if (isSignificant && tests.some(({ drawn }) => drawn.length > 0))
     for (let draw = 0; draw < COMBINATION_DRAWS; draw++)
       ranks.push(entryRank(randomEntryOf(tradesByStrategy(tests, draw), Math.min(reps, DRAW_MOVES), days)))

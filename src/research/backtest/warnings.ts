@@ -211,13 +211,13 @@ function moneyWarnings({ strategy, equity }: Simulation, { interest, statistics 
 
 /** Warnings about dividends, mixed calendars, and benchmarks that do not cover the dates. */
 function dataWarnings({ members, days }: Simulation, { benchmarks }: TradedResult): Warning[] {
-  const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
+  const hasOtherDays = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = barsAYearIn(members)
   const kinds = calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'
   const mixed = `tickers ${kinds} are on one calendar of all days: it is annualised by the bars a year that it has`
   return [
     dividendWarning(members),
-    ['settings', (calendars.length > 1 || isCrowded) && mixed],
+    ['settings', (calendars.length > 1 || hasOtherDays) && mixed],
     ...benchmarks.map(({ name, first, last }): Warning => {
       if (first === null || last === null) return ['left_out', days.length > 0 && `${name} has no bar on these dates`]
       const isShort = parseDay(first)! - days[0]! > WEEK_DAYS || days.at(-1)! - parseDay(last)! > WEEK_DAYS
@@ -278,12 +278,12 @@ export function refuseShareCostsOnAdjusted({ strategy, members }: LoadedStrategy
 /** The ranking of signals where there were more than slots; null without a rank. */
 function rankingOf({ strategy: { rank }, members, contested, tied }: Simulation): Backtest['ranking'] {
   if (rank === undefined) return null
-  const read = readRank(rank)
+  const parsedRank = readRank(rank)
   let without_rank = 0
   for (const { ranks } of members) without_rank += ranks?.filter(Number.isNaN).length ?? 0
   return {
-    by: rankedText(read),
-    first: read.isLowestFirst ? 'lowest' : 'highest',
+    by: rankedText(parsedRank),
+    first: parsedRank.isLowestFirst ? 'lowest' : 'highest',
     contested_days: contested,
     tied_days: tied,
     without_rank,
