@@ -387,7 +387,7 @@ export function bandPathOf(
   const length = before + after + 1
   const sums = new Float64Array(length)
   const counts = new Int32Array(length)
-  // Those of one ticker; the next overwrites them.
+  // The moves of one ticker; the next ticker overwrites them. `counts` has one more, for changes after the last point.
   const moves = { sums: new Float64Array(length), counts: new Int32Array(length + 1) }
   for (const { prices, byBand } of subjects) {
     if (byBand[code]!.length === 0) continue
@@ -416,7 +416,7 @@ interface Moves {
 }
 
 /**
- * Adds up `moveBy` over some bars, for each point of a path, and counts the known moves.
+ * Adds up the moves from the closes of some bars to each point of a path, and counts the known ones.
  * @param from the first point, in bars counted from the event
  * @param moves overwritten
  */

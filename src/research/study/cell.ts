@@ -259,7 +259,7 @@ const MAX_BINS = 60
  * the tails of the base by at most the distance between the tails. The outermost bins hold everything beyond.
  * Without that limit one ticker that rose tenfold would squeeze all others into one bin.
  * @param events ascending
- * @param base one entry a ticker; the weights matter only for the bins
+ * @param base the returns of each ticker; the weights decide where the tails of the base are, not the counts
  * @returns null without values, or where all are equal
  */
 export function histogram(events: Float64Array, base: readonly Weighted[]): StudyWindow['histogram'] {
@@ -359,6 +359,7 @@ export function aftermathTally(
  * The base bars with an aftermath band: the band of each, the number in each band, and the events among them. The band
  * ranks the return over the window among earlier returns of the ticker that had ended by the bar. There is no band
  * while the window has not elapsed, and with too few earlier returns.
+ * @param memory columns that all tickers of a window share; the codes of a ticker follow those of the one before
  */
 export function barsWithAftermath(
   { prices, eligible, signals }: Pick<Subject, 'eligible'> & { signals: Pick<Signals, 'bars'> } & PricedSubject,

@@ -102,7 +102,7 @@ const OCCURRENCE_MAKERS = new WeakMap<EventStudy, () => Iterable<Occurrence>>()
 
 /**
  * Makes the occurrences of a study a property that is filled on first access. A market has hundreds of thousands, and a
- * table shows none. Returns the same study.
+ * table shows none. Returns the same study. `eachOccurrence` makes them again, without an array of all.
  */
 function withOccurrences(study: EventStudy, occurrences: () => Iterable<Occurrence>): EventStudy {
   const setValue = (value: Occurrence[]): Occurrence[] => {
@@ -140,10 +140,10 @@ async function materialOf(source: PricedSource, query: StudyQuery, step: Step): 
   const subjects = await subjectsOf(source, query, step)
   const { context } = filter
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
-  const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
+  const isFromBars = (await fieldOf(source, filter.field))?.needs === 'bars'
   const asOf = await source.asOfDay()
   const sectors = (await source.sectors?.()) ?? new Map<string, string>()
-  return { query, subjects, benchmark: benchmarkSeries, contextDays, fromPrices, asOf, sectors }
+  return { query, subjects, benchmark: benchmarkSeries, contextDays, isFromBars, asOf, sectors }
 }
 
 /** One window, and the Sharpe ratio of the portfolio that holds its events. */

@@ -251,7 +251,11 @@ interface LostWindows {
   settled: number
 }
 
-/** Counts the windows after some bars that reach beyond the ticker's last bar. @param asOf the market's day */
+/**
+ * Counts the windows after some bars that reach beyond the ticker's last bar. Only the `settled` ones have a return, by
+ * the final price of a delisting.
+ * @param asOf the market's day
+ */
 export function lostWindowsOf(
   { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,

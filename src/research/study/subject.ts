@@ -133,8 +133,8 @@ export function extremesAfter({ prices, signals, extremes }: Subject, event: num
 }
 
 /**
- * The highest and the lowest price over the `horizon` bars after `bar`, or up to the last bar; at least and at most its
- * close. The final price of a delisting counts where it comes first.
+ * The highest and the lowest price from the close of `bar` over the next `horizon` bars, or up to the last bar. The
+ * final price counts, too, where a delisting cuts the bars short.
  */
 function extremesWithin({ series, delisting }: MarketBars, bar: number, horizon: number) {
   const { close, high, low } = series

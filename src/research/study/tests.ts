@@ -138,8 +138,8 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
  */
 function calendarTimeStatistic({ portfolio, benchmark }: EventPortfolio): { t: number; df: null } | null {
   const { open, sum, excess } = portfolio
-  const counts = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
-  const days = Int32Array.from(open.keys()).filter(counts)
+  const isCounted = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
+  const days = Int32Array.from(open.keys()).filter(isCounted)
   const lag = automaticLag(days.length)
   const onDays = (valueOn: (day: number) => number): Float64Array => Float64Array.from(days, valueOn)
   const excessReturns = onDays(day => excess[day]! / open[day]!)
@@ -207,8 +207,8 @@ export function bootstrapBlocks({ horizon, series, diff }: CalendarCell): { bloc
 /**
  * 95 % interval of the difference by the BCa bootstrap (Efron 1987) of independent units. Overlapping windows and
  * tickers that move together are not independent, so units of events that share no day are drawn.
- * Its ends are moved out as in `bootstrapBlocks`. With very uneven units the interval remains too narrow. To leave it
- * out there would bias the rest, because clustering depends on the later returns.
+ * Its ends are moved out, because percentiles of few units are too narrow. With very uneven units the interval remains
+ * too narrow. To leave it out there would bias the rest, because clustering depends on the later returns.
  */
 function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
   const units = independentUnits(series, horizon)
@@ -297,6 +297,7 @@ function unitAdder({ members, calendar }: Cell) {
   const returnAfterDay = (event: number, day: number): number => {
     if (day < firstDays[event]! || day > lastDays[event]!) return Number.NaN
     const rowStart = rowStarts[event]!
+    // A negative row start is in `filled`: see returnsByDay.
     return rowStart >= 0 ? inPlace[rowStart + day - size]! : filled[~rowStart + day]!
   }
   return (unit: Unit, newFirstDay: number, { sums, counts }: Entries): void => {
@@ -315,8 +316,9 @@ function unitAdder({ members, calendar }: Cell) {
 /**
  * A row of returns for each ticker, by calendar day from its first to its last return, and the row of each event. A
  * ticker without a gap has its row in `inPlace`, the buffer of its returns. The others have a copy in `filled`, NaN in
- * the gaps. A row start is the index of day 0. In `inPlace` it is stored plus `size`, so that none is negative. In
- * `filled` it is stored as its bitwise complement, which is negative.
+ * the gaps. A row start says where the row has day 0. In `inPlace` it is the index plus `size`, never negative. In
+ * `filled` it is the bitwise complement of the index, always negative.
+ * @param size the number of days of the calendar
  */
 function returnsByDay(members: Cell['members'], size: number) {
   const { buffer } = members[0]!.returns

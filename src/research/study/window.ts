@@ -30,8 +30,8 @@ export interface Material {
   benchmark: Series | null
   /** Dates of the bars of the context ticker; null without one. */
   contextDays: Int32Array | null
-  /** Whether the field uses only bars. */
-  fromPrices: boolean
+  /** Whether the bands of the field are computed from bars only. */
+  isFromBars: boolean
   asOf: Day | null
   /** The sector of each ticker that has one. */
   sectors: ReadonlyMap<string, string>
@@ -46,7 +46,7 @@ export function returnsBuffer({ subjects }: Pick<Material, 'subjects'>): Float64
 /**
  * The figures of a window that need the returns of all base bars, and the Sharpe ratio of the portfolio that holds its
  * events.
- * @param buffer overwritten
+ * @param buffer overwritten with the returns of all base bars
  */
 export function figuresWithBase(material: Material, horizon: number, buffer: Float64Array) {
   const { query } = material
@@ -95,19 +95,23 @@ export function figuresWithoutBase(material: Material, modelled: readonly Modell
   return {
     other_bands: otherBands(subjects, horizon, query.filter.bands),
     abnormal: query.abnormal === 'none' ? null : abnormalOver(modelled, horizon, query.abnormal, query),
-    tally: aftermathTally(subjects, horizon, whyTooFew(n, n_indep, query), options),
+    aftermathTally: aftermathTally(subjects, horizon, whyTooFew(n, n_indep, query), options),
   }
 }
 
 /** A window from its two halves: the figures that need the returns of all bars (the base), and the others. */
 export function joinWindow(
   { by_sector, histogram, grey, ...returnsFigures }: ReturnType<typeof figuresWithBase>['window'],
-  { other_bands, abnormal, tally }: ReturnType<typeof figuresWithoutBase>,
+  { other_bands, abnormal, aftermathTally }: ReturnType<typeof figuresWithoutBase>,
   query: StudyQuery,
 ): UncorrectedWindow {
-  const aftermath = tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p }
+  let aftermath: UncorrectedWindow['aftermath'] = null
+  if (aftermathTally !== null) {
+    const { counts, base, lift, g, p } = aftermathTally
+    aftermath = { counts, base, lift, g, p }
+  }
   const window = { ...returnsFigures, other_bands, by_sector, abnormal, aftermath, histogram, grey }
-  return { ...window, reasons: reasonsOf(window, query, tally?.reason ?? null) }
+  return { ...window, reasons: reasonsOf(window, query, aftermathTally?.reason ?? null) }
 }
 
 /** The base bars and events of each ticker, with their returns. @param buffer for the returns of all base bars */
@@ -124,8 +128,8 @@ function membersIn(buffer: Float64Array, subjects: readonly Subject[], horizon: 
 }
 
 /**
- * The number of events of a window, of those with a return, of those that share no bar (`n_indep`), and of the lost
- * ones.
+ * Counts all events of a window, the events with a return (`n`), those of them that share no bar (`n_indep`), and the
+ * lost ones. No return comes too early: it needs no earlier bars.
  */
 function countsOf({ subjects, asOf }: Material, horizon: number) {
   const counts = { events: 0, n: 0, n_indep: 0, lost: { not_elapsed: 0, too_early: 0, delisted: 0 } }
@@ -273,7 +277,7 @@ function otherBands(
   })
 }
 
-/** Returns of the events in each sector, compared with any bar of the same tickers. */
+/** Returns of the events in each sector, compared with any bar of the same tickers; empty with only one sector. */
 function sectorReturns(members: readonly MemberBars[], sectors: Material['sectors']): StudyWindow['by_sector'] {
   const groups = new Map<string, MemberBars[]>()
   for (const member of members) {
@@ -287,8 +291,9 @@ function sectorReturns(members: readonly MemberBars[], sectors: Material['sector
     const sectorMembers = groups.get(sector)!
     const returns = eventReturns(sectorMembers)
     const n = returns.length
-    const base = sectorMembers.reduce((sum, { events, base }) => sum + events.length * base, 0) / n
-    return { sector, n, mean: mean(returns), median: quantile(returns, 0.5), hit: countGains(returns) / n, base }
+    const baseSum = sectorMembers.reduce((sum, { events, base }) => sum + events.length * base, 0)
+    const hit = countGains(returns) / n
+    return { sector, n, mean: mean(returns), median: quantile(returns, 0.5), hit, base: baseSum / n }
   })
 }
 

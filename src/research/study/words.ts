@@ -153,9 +153,9 @@ function deviationsText({ window, deviation, base }: StudyWindow): string {
 }
 
 /** The warning about abnormal returns of a band made from prices; null for other bands, or without a model. */
-function leaningTestsSentence({ query: { filter, abnormal }, fromPrices }: Material): string | null {
+function leaningTestsSentence({ query: { filter, abnormal }, isFromBars }: Material): string | null {
   const { field } = filter
-  if (abnormal === 'none' || !fromPrices) return null
+  if (abnormal === 'none' || !isFromBars) return null
   return `${field} is made from prices: the estimation window of an event holds part of the fall or rise before it. So abnormal returns lean the other way, and their tests find too much, the more events the more. Trust P.`
 }
 
@@ -306,7 +306,7 @@ function strongerBands(kind: string, chosen: readonly string[] | null, eventsOf:
 }
 
 /** Assumptions behind the numbers, one a line. */
-export function assumptionsOf({ query, subjects, fromPrices }: Material): string[] {
+export function assumptionsOf({ query, subjects, isFromBars }: Material): string[] {
   const { filter, benchmark, abnormal, resamples, seed } = query
   const pooled = subjects.length > 1
   return [
@@ -316,7 +316,7 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material): string
     `P (Newey-West t): the mean excess per event of the calendar series over its Newey-West error, lag window - 1. Two-sided Student t; its degrees of freedom are the effective number of blocks of dates less one${pooled ? ', so a day on which many tickers have events counts as one' : ''} (Newey & West 1987, Carter, Schnepel & Steigerwald 2017). ${TESTS_CHECKED_IN}`,
     `Plain shift (${shiftsText(query.reps)}): the returns are rotated against the events${pooled ? ', by the same number of days in all tickers' : ''}. It treats the days of the events like other days: in volatile times its p is too small.`,
     ...sameContextLines(filter.context),
-    ...(fromPrices ? [leaningLine(filter.field)] : []),
+    ...(isFromBars ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each. Their ends are moved out if there are few periods (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is shown, without a p: the year holds the very fall or rise that led to an event.',
     `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers' : ''}. With n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
