@@ -253,7 +253,7 @@ class FallbackTrials implements Trials {
     this.#ledger = ledger
   }
 
-  /** Notes trials, or remembers them if the log cannot be written. Returns how many it has, of the kind and of all. */
+  /** Notes trials, or remembers them if the log cannot be written. Returns the number of all trials noted so far. */
   async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
     try {
       return await this.#ledger.note(kind, trials)

@@ -174,7 +174,7 @@ async function matchReader(local: Local, { condition, timeframe, lag = 0 }: Scre
   }
 }
 
-/** Adds the outcomes after onsets to an answer: for each match, and for all tickers together. */
+/** Adds the outcomes after the bars on which the condition became true, for each match and for all tickers together. */
 async function withTallies(
   local: Local,
   { condition, tickers, timeframe, lag }: ScreenQuery,

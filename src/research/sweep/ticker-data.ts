@@ -18,16 +18,17 @@ export type BarMask = Uint8Array | null
 /** The days of all tickers from the first on which a field has a band, and the indices of each ticker's bars on it. */
 export interface Timeline {
   days: Int32Array
-  /** Indices below this one have events. */
+  /** Index after the last day on which a field has a band: only days before it have events. */
   end: number
   /** For each ticker; -1 for a bar before the first day. */
   indices: ReadonlyMap<TickerData, Int32Array>
 }
 
-/** The timeline of some tickers; it has no days if no field has a band. */
+/** The timeline of some tickers, from the first day with a band; it has no days if no field has a band. */
 export function timelineOf(tickerData: readonly TickerData[]): Timeline {
   const bandDays: Int32Array[] = []
   for (const data of tickerData) {
+    // `firstRun` has one entry a field and a last one, the number of runs.
     const fields = data.firstRun.length - 1
     for (let field = 0; field < fields; field++) bandDays.push(daysWithBand(data, field))
   }
@@ -354,20 +355,20 @@ function vocabulary({ vocabularies }: ConditionQuery, field: string): readonly s
   return vocabularies.get(field) ?? []
 }
 
-/** Milliseconds of work, after which other work gets its turn. */
-const TURN_MS = 40
+/** Milliseconds of work without a pause. */
+const WORK_MS = 40
 
 /** Reports progress of long work, and lets other work run now and then. Cheap to await often. */
 export type Checkpoint = (text: () => string) => Promise<void>
 
-/** Makes a checkpoint, which does nothing until some time has passed since the last turn. */
+/** Makes a checkpoint. It does nothing until 40 ms have passed since the last pause. */
 export function checkpointOf(step: Step | undefined): Checkpoint {
-  let next = performance.now() + TURN_MS
+  let nextPause = performance.now() + WORK_MS
   return async text => {
-    if (performance.now() < next) return
+    if (performance.now() < nextPause) return
     step?.(text)
     await setImmediate()
-    next = performance.now() + TURN_MS
+    nextPause = performance.now() + WORK_MS
   }
 }
 

@@ -92,10 +92,13 @@ export class CollectedChanges {
     return [...this.#periods.values()].flatMap(byLength => [...byLength.values()])
   }
 
-  /** Adds the transitions of one field of a ticker, not filtered by band. Each is a change, and begins a period. */
-  add({ bands: [bands], present, transitions }: BandPeriods): void {
+  /**
+   * Adds the transitions of one field of a ticker, not filtered by band. Each is a change, and begins a period.
+   * @param periods of one field only
+   */
+  add({ bands: [bandsOfField], present, transitions }: BandPeriods): void {
     const { days, entered, left, lasted, contexts } = transitions()
-    const codes = this.#bands.codesOf(bands!)
+    const codes = this.#bands.codesOf(bandsOfField!)
     for (let i = 0; i < entered.length; i++) {
       const band = codes[entered[i]!]!
       const prev = codes[left[i]!]!

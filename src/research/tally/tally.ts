@@ -225,7 +225,7 @@ interface EndedEvents {
   /** Index in bars, from any bar on. */
   bars: Int32Array
   /** Index on the calendar of the ticker, and on the common one. */
-  indices: Int32Array
+  calendarIndices: Int32Array
   days: Int32Array
 }
 
@@ -244,7 +244,7 @@ function marketOf(sources: readonly TickerSource[], groups: readonly Group[]): M
     endedEvents: {
       codes: new Uint8Array(maxEvents),
       bars: new Int32Array(maxEvents),
-      indices: new Int32Array(maxEvents),
+      calendarIndices: new Int32Array(maxEvents),
       days: new Int32Array(maxEvents),
     },
   }
@@ -365,7 +365,7 @@ function copyEnded({ source, from, to }: Member, windowIndex: number, dayIndex: 
     if (code === PENDING) continue
     into.codes[count] = code
     into.bars[count] = bars[row]!
-    into.indices[count] = indices[row]!
+    into.calendarIndices[count] = indices[row]!
     into.days[count] = dayIndex[indices[row]!]!
     count++
   }
@@ -397,14 +397,14 @@ function countRanked(
 
 /** Writes the return after each of the first `count` events. @param at index of the first return in `into` */
 function writeReturns(
-  { indices }: EndedEvents,
+  { calendarIndices }: EndedEvents,
   count: number,
-  { closes, indexes }: PackedBaseline,
+  { closes, indexes: closeIndexes }: PackedBaseline,
   window: number,
   into: Float64Array,
   at: number,
 ): void {
-  for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, indexes[indices[i]!]!, window)
+  for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, closeIndexes[calendarIndices[i]!]!, window)
 }
 
 /** Adds events to the share of returns above 0. @param at index of the first return @param baseShare after any bar */
@@ -488,7 +488,7 @@ export interface StatsPage {
   context?: Context
 }
 
-/** Throws as a tally does. */
+/** A tally of one ticker as the page of the API. Throws as `tally` does. */
 export async function statsPage(source: Source, { limit: _limit, ...query }: EventsQuery): Promise<StatsPage> {
   const { ticker, field, timeframe, context } = query
   const { events, groups, query_range, by, warnings } = await tally(source, { ...query, tickers: [ticker] })

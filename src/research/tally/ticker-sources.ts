@@ -168,6 +168,7 @@ function barsSinceFirst({ days }: History, allEvents: History): Int32Array {
   let event = 0
   let bar = 0
   for (let row = 0; row < days.length; row++) {
+    // An event whose period has not ended has the length NOT_ENDED, below 0.
     for (; allEvents.days[event]! < days[row]!; event++) bar += Math.max(0, allEvents.lasted[event]!)
     bars[row] = bar
   }

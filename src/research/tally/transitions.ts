@@ -161,8 +161,8 @@ export interface TransitionRow {
 }
 
 /**
- * How often each band was followed by each other one, counted by changes: a row for every band. An interval is that of
- * the share of changes into a band. It is null if there is none, or if the days of the changes are unknown.
+ * How often each band was followed by each other one: a row for every band. The intervals are those of the shares. One
+ * is null without a change into its band, or if the days of the changes are unknown.
  */
 export function transitionMatrix(bands: readonly string[], changes: readonly Change[]): FollowingRow[] {
   const pairs = pairCounter(bands)
@@ -192,6 +192,7 @@ function perBarMatrix(bands: readonly string[], periods: readonly BandPeriod[]):
   const pairs = pairCounter(bands)
   for (const { band, ended, bars, next, times = 1 } of periods) {
     if (bars === null) continue
+    // The bars so far of an active period leave out its first.
     pairs.add(band, band, times * (ended ? bars - 1 : bars))
     if (next !== null) pairs.add(band, next, times)
   }
