@@ -289,7 +289,7 @@ it('older bars are compared with the first stored one', async () => {
 it('a refusal carries the options that load its ticker without loss, whatever its words', () => {
   const jump = { from: whole.days[99]!, day: whole.days[100]!, factor: 0.25 }
   const seamOf = (reason: 'split' | 'factor'): SeamMismatch => {
-    return { reason, scale: { by: 1, over: 4 }, shares: true, jumps: [jump], common: 2 }
+    return { reason, scale: { by: 1, over: 4 }, changesShares: true, jumps: [jump], common: 2 }
   }
   const counts = { stored: 100, incoming: 20 }
   expect(seamRefusal('ABC', seamOf('split'), counts, { canRescale: true }).loadsWith).toEqual({ rescale: true })

@@ -93,7 +93,7 @@ export async function mergeBars(
     let record: Change['record']
     if (bytesInMemory > MAX_BYTES_IN_MEMORY) record = mergedAgain(store, merge)
     else if (isOverwrittenByNext) {
-      // Few of these bars are new, so their record is mostly small.
+      // The next ticker may overwrite these bars, so their record is derived now. Few are new, so it is mostly small.
       const derived = deriveRecord(await withStoredTail(store, data, firstChanged))
       bytesInMemory += recordBytes(derived)
       record = derivedAlready(derived)
@@ -352,10 +352,10 @@ function fitStoredBars(
 
 /** Adds to a ticker's report the factor of its stored bars. */
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
-  const { scale, shares } = rescaling
+  const { scale, changesShares } = rescaling
   const { by, over } = scale
   report.rescaled = by / over
-  const volumes = shares ? ', their volumes divided by it' : ''
+  const volumes = changesShares ? ', their volumes divided by it' : ''
   const factor = Number(report.rescaled.toPrecision(6))
   const count = rescaledCount(series, rescaling)
   addNote(report, `${report.ticker}: ${count} stored bars are multiplied by ${factor}${volumes}`)

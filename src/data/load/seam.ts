@@ -51,7 +51,7 @@ export interface SeamContext {
 export interface Rescaling {
   scale: Scale
   /** Whether shares change as well, not only prices: volumes are divided by it. */
-  shares: boolean
+  changesShares: boolean
   /** The first stored day that is already on the file's scale (default: none). */
   fitsFrom?: Day
 }
@@ -264,17 +264,17 @@ function factorMismatch(
   const split = usualSplit(factor, FACTOR_MARGIN)
   const scale = split ?? { by: factor, over: 1 }
   const volumeRatio = median(closes.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
-  let shares = split !== null
+  let changesShares = split !== null
   if (volumeRatio !== null) {
     // Volumes change by the inverse of the factor if shares were divided, and stay the same if only prices were.
     const distanceFromInverse = Math.abs(Math.log(volumeRatio * factor))
     const distanceFromSame = Math.abs(Math.log(volumeRatio))
-    shares = distanceFromInverse < distanceFromSame
+    changesShares = distanceFromInverse < distanceFromSame
   }
   const storedDayOf = ([earlier, later]: Seam): Day => (isInFile(earlier) ? later : earlier).day
   const seams = seamsBetween(seamDays).filter(seam => fitsFrom === undefined || storedDayOf(seam) < fitsFrom)
   const jumps = seams.map(([earlier, later]) => jumpAt(earlier, later, scale))
-  const mismatch: SeamMismatch = { reason: 'factor', scale, shares, jumps, common: closes.length }
+  const mismatch: SeamMismatch = { reason: 'factor', scale, changesShares, jumps, common: closes.length }
   return fitsFrom === undefined ? mismatch : { ...mismatch, fitsFrom }
 }
 
@@ -394,7 +394,7 @@ function judgeNeighbours(
   }
   if (firstJump === null) return { mismatch: null, oddities }
   // A split changes shares as well. No closes of the same days were compared.
-  return { mismatch: { reason: 'split', ...firstJump, shares: true, jumps, common: 0 }, oddities }
+  return { mismatch: { reason: 'split', ...firstJump, changesShares: true, jumps, common: 0 }, oddities }
 }
 
 /** All days of two series, ascending, each once. */
@@ -430,13 +430,13 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, incom
 
 /** Returns stored bars on the scale of a file: those before the day from which on they already are. */
 export function rescale(series: Series, rescaling: Rescaling): Series {
-  const { scale, shares } = rescaling
+  const { scale, changesShares } = rescaling
   const count = rescaledCount(series, rescaling)
   const scaleColumn = (column: Float64Array, { by, over }: Scale): Float64Array =>
     column.map((value, bar) => (bar < count ? (value * by) / over : value))
   const rescaled = { ...series }
   for (const name of PRICES) rescaled[name] = scaleColumn(series[name], scale)
-  if (!shares) return rescaled
+  if (!changesShares) return rescaled
   rescaled.volume = scaleColumn(series.volume, { by: scale.over, over: scale.by })
   if (series.unadjustedClose !== undefined) rescaled.unadjustedClose = scaleColumn(series.unadjustedClose, scale)
   return rescaled

@@ -258,6 +258,7 @@ function drawTrades(quarter: Quarter, business: Business, prices: Prices, random
   const buyingChance = hasFallen ? BUYING_CHANCE_AFTER_FALL : BUYING_CHANCE
   const sellerCount = random.uniform() < sellingChance ? drawCrowdSize(random) : 0
   const buyerCount = random.uniform() < buyingChance ? drawCrowdSize(random) : 0
+  // A loner does the opposite of a cluster: it counts only for a side that has nobody.
   const loners = sellerCount + buyerCount > 0 && random.uniform() < LONER_CHANCE ? 1 : 0
   const { insiders } = business
   const first = random.below(insiders)
