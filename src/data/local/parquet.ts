@@ -108,9 +108,9 @@ interface Chunk {
   bounds: { min: Uint8Array; max: Uint8Array } | null
 }
 
-/** Buffers that all pages share, one page at a time: its content, and the compressed content. */
-const page = new Bytes(1 << 19)
-const compressed = new Bytes(1 << 19)
+/** Buffers that all pages share: one page is written at a time. */
+const pageContent = new Bytes(1 << 19)
+const compressedPage = new Bytes(1 << 19)
 
 const PLAIN = 0
 const RLE = 3
@@ -129,23 +129,23 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
   // A text that hardly comes twice is written as it is.
   const isDictionary = dictionary !== null && dictionary.size > 0 && 2 * dictionary.size <= values.length
   if (isDictionary) {
-    page.length = 0
+    pageContent.length = 0
     if (dictionary.words !== null) for (const word of dictionary.words) writeText(word)
-    else for (const value of dictionary.numbers!) page.writeInt32(value)
+    else for (const value of dictionary.numbers!) pageContent.writeInt32(value)
     chunk.plainSize += writePage(out, DICTIONARY_PAGE, dictionary.size, PLAIN)
     chunk.data = out.length
   }
-  page.length = 0
+  pageContent.length = 0
   writeLevels(levels)
   if (isDictionary) {
     // The bits of the greatest code.
     const width = 32 - Math.clz32(dictionary.size - 1)
-    page.writeByte(width)
+    pageContent.writeByte(width)
     writeRunsAndGroups(dictionary.codes, values.length, width)
   } else if (dictionary?.words != null) {
     for (const code of dictionary.codes) writeText(dictionary.words[code]!)
   } else {
-    page.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
+    pageContent.append(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))
   }
   chunk.plainSize += writePage(out, DATA_PAGE, rows, isDictionary ? RLE_DICTIONARY : PLAIN)
   chunk.size = out.length - chunk.start
@@ -238,26 +238,26 @@ function minAndMax(values: Float64Array | Int32Array): { min: number; max: numbe
 }
 
 function writeText(word: Uint8Array): void {
-  page.writeInt32(word.length)
-  page.append(word)
+  pageContent.writeInt32(word.length)
+  pageContent.append(word)
 }
 
-/** Writes to `page` which rows have a value (1), after the number of bytes that this takes. */
+/** Writes to `pageContent` which rows have a value (1), after the number of bytes that this takes. */
 function writeLevels(levels: Uint8Array): void {
-  const start = page.length
+  const start = pageContent.length
   // Room for that number.
-  page.writeInt32(0)
+  pageContent.writeInt32(0)
   writeRunsAndGroups(levels, levels.length, 1)
-  page.bytes.writeInt32LE(page.length - start - 4, start)
+  pageContent.bytes.writeInt32LE(pageContent.length - start - 4, start)
 }
 
 /**
- * Writes values to `page` in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of
- * eight. The head of a part is twice the length of a run, or twice the number of groups plus 1.
+ * Writes values in the RLE/bit-packing hybrid: eight or more equal values as a run, others in groups of eight. The head
+ * of a part is twice the length of a run, or twice the number of groups plus 1.
  * @param width bits of a value
  */
 function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, width: number): void {
-  page.reserve(16 + 5 * length)
+  pageContent.reserve(16 + 5 * length)
   const valueBytes = Math.ceil(width / 8)
   // The first value that waits to be written in groups; -1: none.
   let packedFrom = -1
@@ -273,20 +273,20 @@ function writeRunsAndGroups(values: Int32Array | Uint8Array, length: number, wid
     }
     if (packedFrom !== -1) writePackedGroups(values, packedFrom, from, width)
     packedFrom = -1
-    page.writeVarint((end - from) * 2)
-    for (let byte = 0; byte < valueBytes; byte++) page.writeByte((value >>> (8 * byte)) & 0xff)
+    pageContent.writeVarint((end - from) * 2)
+    for (let byte = 0; byte < valueBytes; byte++) pageContent.writeByte((value >>> (8 * byte)) & 0xff)
     from = end
   }
   if (packedFrom !== -1) writePackedGroups(values, packedFrom, length, width)
 }
 
-/** Writes the values from..to to `page` in groups of eight, `width` bits each, lowest first. Zeros fill the last. */
+/** Writes the values from..to in groups of eight, `width` bits each, lowest first. Zeros fill the last group. */
 function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: number, width: number): void {
   const groups = Math.ceil((to - from) / 8)
-  page.writeVarint(groups * 2 + 1)
-  page.reserve(groups * width + 4)
-  const { bytes } = page
-  let at = page.length
+  pageContent.writeVarint(groups * 2 + 1)
+  pageContent.reserve(groups * width + 4)
+  const { bytes } = pageContent
+  let at = pageContent.length
   // Bits that are not written yet, and their number.
   let pending = 0
   let pendingBits = 0
@@ -300,18 +300,18 @@ function writePackedGroups(values: Int32Array | Uint8Array, from: number, to: nu
       pendingBits -= 8
     }
   }
-  page.length = at
+  pageContent.length = at
 }
 
-/** Compresses `page`, and writes it after a PageHeader, by Parquet's field numbers. Returns the uncompressed size. */
+/** Compresses `pageContent`, and writes it after a PageHeader, by Parquet's field numbers. Returns the plain size. */
 function writePage(out: Bytes, type: number, values: number, encoding: number): number {
-  compressed.length = 0
-  compressed.reserve(maxCompressedSize(page.length))
-  const size = compressInto(page.bytes, page.length, compressed.bytes)
+  compressedPage.length = 0
+  compressedPage.reserve(maxCompressedSize(pageContent.length))
+  const size = compressInto(pageContent.bytes, pageContent.length, compressedPage.bytes)
   const start = out.length
   const head = new Thrift(out)
   head.writeInteger(1, type)
-  head.writeInteger(2, page.length)
+  head.writeInteger(2, pageContent.length)
   head.writeInteger(3, size)
   head.writeStruct(type === DATA_PAGE ? 5 : 7, () => {
     head.writeInteger(1, values)
@@ -322,8 +322,8 @@ function writePage(out: Bytes, type: number, values: number, encoding: number): 
   })
   head.endStruct()
   const headSize = out.length - start
-  out.append(compressed.bytes.subarray(0, size))
-  return headSize + page.length
+  out.append(compressedPage.bytes.subarray(0, size))
+  return headSize + pageContent.length
 }
 
 const MAGIC = Buffer.from('PAR1')
