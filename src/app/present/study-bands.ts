@@ -33,7 +33,7 @@ const MEDIAN_AND_HIT_COLUMNS: readonly Column<Pick<OtherBand, 'median' | 'hit'>>
 ]
 
 /** Figures of all bands of the field, and a table of those that the study is not about; null for a condition. */
-export function bandsSection(study: EventStudy, vocabulary: readonly string[] | undefined): Section | null {
+export function bandsSection(study: EventStudy, bandsOfField: readonly string[] | undefined): Section | null {
   const { field, windows, timeframe } = study
   if (isCondition(field)) return null
   const rows = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
@@ -50,8 +50,8 @@ export function bandsSection(study: EventStudy, vocabulary: readonly string[] | 
     pageNote(
       'If the returns after every band are alike, the band of the question says little. Bar: mean. Tick: median. Dashed: mean after any bar. Only the band of the question is tested here and has an interval; bands sweep tests every band. A band of fewer than 10 events is not drawn.',
     ),
-    { on: 'page', forests: windows.map(window => bandEstimates(study, window, vocabulary)) },
-    { on: 'page', chart: bandPathsChart(study, vocabulary) },
+    { on: 'page', forests: windows.map(window => bandEstimates(study, window, bandsOfField)) },
+    { on: 'page', chart: bandPathsChart(study, bandsOfField) },
     { fold: { title: 'The numbers of the other bands', parts: [table] } },
   ])
 }
@@ -101,12 +101,12 @@ function untestedEstimate(label: string, { n, mean, median }: Pick<OtherBand, 'n
 /**
  * The labels of a figure with all bands. The bands of the question share `questionLabel`, such as `oversold or
  * deep_oversold`. It has the position of the first of them; for a question about any band it is the first label.
- * @param vocabulary all bands of the field, in their order; undefined if they are not known
+ * @param bandsOfField all bands of the field, in their order; undefined if they are not known
  */
-function labelsOfBands({ bands, band_paths }: EventStudy, vocabulary: readonly string[] | undefined) {
+function labelsOfBands({ bands, band_paths }: EventStudy, bandsOfField: readonly string[] | undefined) {
   const questionLabel = bands === null ? 'any of them' : bands.join(' or ')
   const firstBand = bands?.[0]
-  const allBands = vocabulary ?? [...(bands ?? []), ...band_paths.map(({ band }) => band)]
+  const allBands = bandsOfField ?? [...(bands ?? []), ...band_paths.map(({ band }) => band)]
   const labels: string[] = bands === null ? [questionLabel] : []
   for (const band of allBands) {
     if (band === firstBand) labels.push(questionLabel)
@@ -119,9 +119,9 @@ function labelsOfBands({ bands, band_paths }: EventStudy, vocabulary: readonly s
 function bandEstimates(
   study: EventStudy,
   { window, n, mean, median, base, intervals, grey, other_bands }: StudyWindow,
-  vocabulary: readonly string[] | undefined,
+  bandsOfField: readonly string[] | undefined,
 ): Estimates {
-  const { questionLabel, labels } = labelsOfBands(study, vocabulary)
+  const { questionLabel, labels } = labelsOfBands(study, bandsOfField)
   const interval = intervals[0] ?? { low: null, high: null }
   // The interval is of the difference from any bar; adding the mean after any bar makes it one of the mean.
   const plusBase = (difference: number | null): number | null =>
@@ -146,8 +146,8 @@ function bandEstimates(
 }
 
 /** A chart of the average path after each band, and after any bar. It begins at the event. */
-function bandPathsChart(study: EventStudy, vocabulary: readonly string[] | undefined): Chart {
-  const { questionLabel, allBands, labels } = labelsOfBands(study, vocabulary)
+function bandPathsChart(study: EventStudy, bandsOfField: readonly string[] | undefined): Chart {
+  const { questionLabel, allBands, labels } = labelsOfBands(study, bandsOfField)
   const firstBand = study.bands?.[0]
   const firstIndex = study.path.findIndex(({ bar }) => bar >= 0)
   const eventIndex = Math.max(0, firstIndex)

@@ -66,9 +66,9 @@ const INTERVAL_COLUMNS: readonly Column<OfWindow<'intervals'>>[] = [
 
 /**
  * Comparisons with random entries, other bands, by sector and performance band; then why numbers are missing.
- * @param vocabulary all bands of the field, in their order; undefined if they are not known
+ * @param bandsOfField all bands of the field, in their order; undefined if they are not known
  */
-export function comparisonSections(study: EventStudy, vocabulary: readonly string[] | undefined): Section[] {
+export function comparisonSections(study: EventStudy, bandsOfField: readonly string[] | undefined): Section[] {
   const { windows, timeframe } = study
   const missing = reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons })))
   const randomTitle = 'Random entry: other dates of the same tickers'
@@ -76,7 +76,7 @@ export function comparisonSections(study: EventStudy, vocabulary: readonly strin
     section({ id: 'random', folded: true, title: randomTitle, short: 'Random entry', on: 'wide' }, [
       tablePart(RANDOM_CAPTION, [windowColumn(timeframe), ...RANDOM_COLUMNS], windows),
     ]),
-    bandsSection(study, vocabulary),
+    bandsSection(study, bandsOfField),
     sectorsSection(study),
     performanceBandsSection(windows, timeframe),
     missing &&

@@ -196,11 +196,11 @@ export interface Streak {
   to: number
 }
 
-/** The oversold streaks of a series, oldest first. @param vocabulary bands by code @param bars the number of bars */
-function streaksOf(changes: Transitions, vocabulary: readonly string[], bars: number): Streak[] {
+/** The oversold streaks of a series, oldest first. @param bars the number of bars */
+function streaksOf(changes: Transitions, bandsByCode: readonly string[], bars: number): Streak[] {
   const streaks: Streak[] = []
   const addPeriod = (code: number, from: number, to: number): void => {
-    if (!isOversold(vocabulary[code]!)) return
+    if (!isOversold(bandsByCode[code]!)) return
     const last = streaks.at(-1)
     if (last?.to === from) last.to = to
     else streaks.push({ from, to })
