@@ -208,7 +208,7 @@ function deflatedDoubtText({ trials: { deflated_sharpe: deflated, n }, verdict }
   return ` Of ${strategiesText(n)} tried the deflated Sharpe ratio is ${probability(deflated)}.`
 }
 
-/** The answer of a walk-forward or a split, only about its test days; then other questions that the trial log has. */
+/** The answer of a walk-forward or a split, only about its test days; then the number of questions in the trial log. */
 export function testedAnswer(backtest: Pick<Backtest, 'validation' | 'trials'>, tests: Tests): string {
   const { statistics, trade_statistics: trades, holding, verdict } = tests
   const { log, log_q } = backtest.trials
@@ -233,7 +233,10 @@ export function deflatedText({ deflated_sharpe: deflated, reason, n, family }: B
   return `${probability(deflated)}, by the ${numberText(n)} of ${family === 'ledger' ? 'the ledger' : 'this run'}`
 }
 
-/** The findings of a sweep (its cells are sorted by q), the other questions, SPA over all, and the validation. */
+/**
+ * The findings of a sweep, whose combinations are sorted by q. Then the number of other windows in the trial log, the
+ * test of the best of all (SPA), and the result on the test days.
+ */
 export function sweepAnswer(sweep: Sweep): string {
   const { tried, cells, adjust, best } = sweep
   const smallestQ = cells.find(({ q, diff }) => q !== null && diff !== null)

@@ -298,6 +298,7 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
   }
   const strategies = byKind.strategy.filter(isStrategy).length
   const { questions, windows: cells } = countsOf(byKind.cell)
+  // Only strategies with a p count as tested.
   const testedStrategies = countsOf(countedTrials([], byKind.strategy)).questions
   const untested = strategies - testedStrategies
   const untestedText = untested > 0 ? `, ${numberText(untested)} more without a test` : ''

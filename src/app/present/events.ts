@@ -147,7 +147,10 @@ export function performanceTone(performance: Performance | null | undefined): To
   return performance === PERFORMANCES.at(-1) ? 'good' : undefined
 }
 
-/** Describes the oversold tickers. The document is the page of the HTTP API; CSV has the columns of the pro tier. */
+/**
+ * Describes the oversold tickers. The document is the page of the HTTP API; CSV has the columns of the pro tier.
+ * @param date the day of the scan; null: today at a server, which does not report its day
+ */
 export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
   const { matches, match_count, total_scanned } = page
   const verb = match_count === 1 ? 'is' : 'are'

@@ -221,7 +221,7 @@ function holdingLine(name: string, values: Line['values'], index: number): Line 
   return line(name, tone, values, { width: 1.2, ...style })
 }
 
-/** The price of one ticker with the entries and exits of its trades. */
+/** The price of one ticker with the entries and exits of its trades. A click on the page shows one trade (`cases`). */
 export function priceWithTrades(prices: ChartPrices, trades: readonly Trade[], id: string): Chart {
   const tickerTrades = trades.filter(({ ticker }) => ticker === prices.ticker)
   const closedTrades = tickerTrades.filter(trade => trade.exit !== 'open')

@@ -200,7 +200,11 @@ function pairRecords(transitions: Transitions): Records {
   }
 }
 
-/** A row for each pair of bands. @param group its figures, of all periods or of those during `context_band` */
+/**
+ * A row for each pair of bands.
+ * @param group the figures of all periods, or of those during `context_band`
+ * @param context_band null: all periods, or those in which the context has no band
+ */
 function bandPairRows(
   { tickers, field, timeframe, bands, context, by_context }: Transitions,
   group: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,

@@ -359,7 +359,11 @@ function estimateTone({ value, grey, tone }: Estimate): string {
   return tone === undefined ? 'accent' : TONE_CLASSES[tone]
 }
 
-/** An estimate as a row of a figure: its label, drawing and text. @param isShort draws a bar instead of a dot */
+/**
+ * An estimate as a row of a figure: its label, drawing and text.
+ * @param baseline where each row has a second vertical line; null: none
+ * @param isShort draws a bar from 0 instead of a dot, and leaves the interval out of the text
+ */
 function estimateRow(
   estimate: Estimate,
   { steps, x, baseline, isShort }: { steps: readonly number[]; x: Scale; baseline: number | null; isShort: boolean },

@@ -135,7 +135,10 @@ export function databaseChecks(path: string): Check[] {
   }
 }
 
-/** Checks the stored bars for oddities; none if the database cannot be read, which other checks report. */
+/**
+ * Checks the stored bars for oddities; none if the database cannot be read, which other checks report.
+ * @param lastDay the last day that can have a bar
+ */
 async function barsChecks(path: string, lastDay: Day, databaseResults: readonly Check[]): Promise<Check[]> {
   if (!databaseResults.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
   const store = openSqlite(path, { readonly: true })

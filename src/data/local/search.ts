@@ -73,7 +73,10 @@ export async function checkSearch(local: Local, { filters, sort, columns = [], d
   return date ?? today
 }
 
-/** The columns of the answer: the named ones, or those of the tier without fields that wait for an import. */
+/**
+ * The columns of the answer: the named ones, or those of the tier that wait for no import.
+ * @param query `all` selects every column, otherwise an answer has the usual ones
+ */
 async function answerColumns(
   local: Local,
   { columns, all }: SearchQuery,

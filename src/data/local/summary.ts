@@ -45,8 +45,8 @@ export async function tickerSummary(local: Local, query: SnapshotQuery): Promise
 
 /**
  * The fields of a query that the tier has. A query names places in the answer: of a field (`trend.direction`), or of a
- * section (`trend`). Throws TierRestricted for the place of a field above the tier, and for a section of such fields
- * only.
+ * section (`trend`). Throws TierRestricted for the place of a field above the tier or of its meta values, and for a
+ * section of such fields only.
  */
 function entitledFields({ tier, fieldSet }: Local, { fields: places }: SnapshotQuery): string[] {
   const wanted = fieldSet.all.filter(({ name }) => isChosen(placeOf(name), places) || wantsMetaOf(name, places))

@@ -143,7 +143,10 @@ export class Plot {
     for (const plot of this.#group()) plot.#point(x === null ? null : plot.#nearestIndex(x))
   }
 
-  /** Shows the values at an index of x next to the names in the legend, and x with its notes in the readout. */
+  /**
+   * Shows the values at an index of x next to the names in the legend, and x with its notes in the readout. Null
+   * removes them, and shows the hint.
+   */
   #point(index: number | null): void {
     this.#pointedIndex = index
     this.#pointer.hidden = index === null
