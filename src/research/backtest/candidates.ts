@@ -102,10 +102,10 @@ function groupByFillDay(
   endDay: number,
   days: number,
 ): Pick<Candidates, 'byFillDay' | 'fillDayStarts'> {
-  const fillDayStarts = new Int32Array(days + 2)
+  const fillDayStarts = new Int32Array(days + 1)
   // First the number of candidates of the day before, then the sum of all days before.
   for (const day of fillDays) if (day < endDay) fillDayStarts[day + 1]!++
-  for (let day = 0; day <= days; day++) fillDayStarts[day + 1]! += fillDayStarts[day]!
+  for (let day = 0; day < days; day++) fillDayStarts[day + 1]! += fillDayStarts[day]!
   const byFillDay = new Int32Array(fillDayStarts.at(-1)!)
   const next = fillDayStarts.slice()
   for (const [candidate, day] of fillDays.entries()) if (day < endDay) byFillDay[next[day]!++] = candidate

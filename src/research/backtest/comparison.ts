@@ -146,8 +146,8 @@ export function benchmarkOf(name: string, holding: Holding, compared: ComparedCu
 }
 
 /**
- * Beta of the last year of returns at each bar of a strategy. It is null at bars that the other curve lacks, and in the
- * first year.
+ * Beta of the last year of returns at each bar of a strategy. It is null on bars that the market (a holding) does not
+ * have, and in the first year.
  * @param year number of returns in a year
  * @param shared indices of the strategy's bars that both have; there is one more than returns
  * @param bars number of the strategy's bars
@@ -177,7 +177,7 @@ function alphaT(excess: Float64Array, market: Float64Array): number | null {
   return alpha === null || alpha.se <= ROUNDING * (deviation(excess) ?? 0) ? null : alpha.t
 }
 
-/** The returns of both between shared bars, the strategy's indices of these bars, and their number a year. */
+/** The returns of strategy and holding between shared bars, the strategy's indices of these, and their count a year. */
 function returnsOnSharedBars(holding: Holding, { timeframe, days, curve }: ComparedCurve) {
   const [bars, holdingBars] = sharedBarIndices([days, holding.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(bars, bar => days[bar]!)

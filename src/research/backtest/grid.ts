@@ -178,12 +178,12 @@ async function deflateBest(
   best: number | null,
   { validated, trials }: { validated: Validated | null; trials: Trials | null },
 ): Promise<Omit<BestResult, 'pbo'>> {
-  const headline = best ?? 0
-  const { statistics, returns, barsAYear, draws } = cells[headline]!
+  const bestOrFirst = best ?? 0
+  const { statistics, returns, barsAYear, draws } = cells[bestOrFirst]!
   const sharpeSample = (ratio: number | null): SharpeSample | null =>
     best === null ? null : sampleOf(ratio, returns, barsAYear)
-  const headlineFirst = [headline, ...[...strategies.keys()].filter(cell => cell !== headline)]
-  const tried = headlineFirst.map(cell => ({ strategy: strategies[cell]!, ...cells[cell]! }))
+  const bestLoggedFirst = [bestOrFirst, ...[...strategies.keys()].filter(cell => cell !== bestOrFirst)]
+  const tried = bestLoggedFirst.map(cell => ({ strategy: strategies[cell]!, ...cells[cell]! }))
   const deflated = await logAndDeflate(tried, sharpeSample(statistics.sharpe), trials, {
     family: run.family,
     vocabularies: await vocabulariesOf(source),
@@ -486,9 +486,9 @@ export async function runCells(
   workers: Workers,
   step: Step = () => {},
 ): Promise<CellResult[]> {
-  const bars = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
+  const barsOfCell = data.lists[0]?.reduce((sum, { bars }) => sum + bars.days.length, 0) ?? 0
   const runCell = cellRunner(data)
-  const ms = (tasks.length * bars) / BARS_A_MS
+  const ms = (tasks.length * barsOfCell) / BARS_A_MS
   const work = { job: 'grid' as const, data: () => data, tasks, ms, here: runCell }
   const results: CellResult[] = []
   for await (const result of runInOrder(work, workers)) {

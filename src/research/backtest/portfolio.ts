@@ -240,7 +240,7 @@ class Run {
       this.#result.tied++
   }
 
-  /** The candidates that fill on a calendar index and fall into no earlier trade, in the order of their turn. */
+  /** The candidates that fill on a calendar index and fall into no earlier trade: by rank, equal ones shuffled. */
   #candidatesOn(index: number): Int32Array {
     const { byFillDay, fillDayStarts } = this.#candidates
     let count = 0
