@@ -86,7 +86,7 @@ function barsByCode({ bars, entered }: Signals, codes: number): Int32Array[] {
   return groups.map(group => new Int32Array(group))
 }
 
-/** The same columns in shared memory: a small column of its own takes more than its values. */
+/** Copies the columns into memory that all tickers share: many small arrays would take more than their values. */
 function packSignals(signals: Signals, columns: MarketColumns): Signals {
   const { bars, entered, left, stability, flips } = signals
   return {

@@ -81,7 +81,10 @@ async function trainAll(runs: readonly SweepRun[], checkpoint: Checkpoint, worke
   return trained
 }
 
-/** Chooses the cells (combinations) with a corrected p below 5 %, or the best one where there is none; best first. */
+/**
+ * Chooses the cells (combinations) with a corrected p below 5 %, or the best one where there is none; best first. A
+ * cell below its base is sold short (sign -1).
+ */
 function chooseCells(cells: readonly Candidate[], query: SweepRun['query']): ChosenCell[] {
   const ps = cells.map(({ p }) => p)
   const corrected = correctedPs(ps, [], query.adjust)
@@ -200,7 +203,7 @@ export async function* runCells(
   const { runs } = data
   const tasks = runs.flatMap((run, i) => batchesOf(run).map(part => ({ ...part, run: i })))
   const testBatch = cellRunner(data)
-  // Cells of all runs that are done, for the progress message, also those of a batch in work in this thread.
+  // The number of finished cells, for the progress message. Those of this thread count before their batch ends.
   let done = 0
   const reportProgress = (run: number): Promise<void> => {
     const total = cellCount(runs[run]!.query)
@@ -234,7 +237,7 @@ export async function* runCells(
 /** Returns a function that yields the outcomes of a batch. Batches share their resamples. */
 export function cellRunner({ runs, tests }: SweepData): (task: SweepTask) => Generator<CellOutcome> {
   const resamples = tests ? new Resamples(runs[0]!.query) : null
-  // Tasks of the same base bars follow each other.
+  // The last base is enough, because tasks with the same base follow each other.
   let base: BaseBars | null = null
   let baseName = ''
   return function* (task) {
