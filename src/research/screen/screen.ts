@@ -335,7 +335,7 @@ function markKey(ticker: string, field?: string): string {
   return field === undefined ? ticker : `${ticker} ${field}`
 }
 
-/** The date of each ticker's last bar final by a day; else the day before its first bar; without bars the day. */
+/** The date of each ticker's last bar that is final by a day; else the day before its first bar, or the day itself. */
 async function lastBarsBy(
   local: Local,
   day: Day,

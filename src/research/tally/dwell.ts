@@ -125,7 +125,10 @@ export class CollectedChanges {
     change.days.push(day)
   }
 
-  /** @param bars the length, or the bars so far of an active period; NO_NUMBER if unknown */
+  /**
+   * Counts a period by its names; the arguments are their numbers.
+   * @param bars the length, or the bars so far of an active period; NO_NUMBER if unknown
+   */
   #addPeriod(band: number, next: number, context: number, ended: boolean, bars: number, day: number): void {
     const key = ((context * MAX_NAMES + next) * MAX_NAMES + band) * 2 + Number(ended)
     let byLength = this.#periods.get(key)

@@ -407,7 +407,7 @@ function writeReturns(
   for (let i = 0; i < count; i++) into[at + i] = packedReturnOver(closes, closeIndexes[calendarIndices[i]!]!, window)
 }
 
-/** Adds events to the share of returns above 0. @param at index of the first return @param baseShare after any bar */
+/** Adds the first `count` events to the share of returns above 0. @param at index of the first one's return */
 function addRises(
   { days }: EndedEvents,
   count: number,

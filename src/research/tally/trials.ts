@@ -28,7 +28,7 @@ export function trialsOf(
   })
 }
 
-/** The events of one group as the filter of a study. @param value of the group in `by`; null: all events, by nothing */
+/** The events of one group as the filter of a study. @param by null: one group of all events, whose value is null */
 function filterOf(query: PoolQuery, by: TallyGrouping | null, value: string | null): EventFilter {
   const { field, timeframe, bands = null, context, when, lag, after, before } = query
   // The value of the group if the events are grouped by this; otherwise null.
