@@ -64,14 +64,14 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
-/** A command in a sentence. @param again true: the typed line, with these parameters added */
-export function remedy(
-  command: string,
-  words: readonly string[] = [],
-  params: Remedy['params'] = {},
-  again = false,
-): Remedy {
-  return again ? { command, words, params, again } : { command, words, params }
+/** A command line that helps, also in a sentence. */
+export function remedy(command: string, words: readonly string[] = [], params: Remedy['params'] = {}): Remedy {
+  return { command, words, params }
+}
+
+/** A remedy: the typed line with these parameters added; `command` and `words` are what that line has at least. */
+export function typedLineWith(command: string, words: readonly string[], params: Remedy['params'] = {}): Remedy {
+  return { command, words, params, again: true }
 }
 
 /** Several parameters in a sentence: `a, b and c`. @param beforeLast the words before the last name */

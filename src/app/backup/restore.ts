@@ -19,9 +19,9 @@ import {
   InvalidParameter,
   parameter,
   quoted,
-  remedy,
   StorageError,
   sentence,
+  typedLineWith,
   type Words,
 } from '../../core/errors.js'
 import { checkpoint, connect, failureReason, type Notice, openExclusive } from '../../data/store/sqlite/connection.js'
@@ -86,7 +86,7 @@ export async function restore(
     existing = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
     if (existing.length > 0 && !replace) {
       const words = sentence`${existing.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
-      const again = { remedy: remedy('restore', [from], { replace: true }, true) }
+      const again = { remedy: typedLineWith('restore', [from], { replace: true }) }
       throw new InvalidParameter(words, { param: 'replace' }, again)
     }
     for (const file of manifest.files) moves.push(prepareFile(from, file, files[file.kind]))

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, posix, relative, resolve } from 'node:path'
-import { BadData, type InvalidParameter, quoted, remedy, WriterBusy, wrong } from '../../core/errors.js'
+import { BadData, type InvalidParameter, quoted, typedLineWith, WriterBusy, wrong } from '../../core/errors.js'
 import { WINDOW_PREFIX } from '../../core/model/event.js'
 import { isMapping } from '../../core/params/arguments.js'
 import { EXPORT_TABLES, type ExportTable } from '../../data/local/export.js'
@@ -77,7 +77,7 @@ export function namedFolder(typedName: string, option: NamedFolder['option']): N
 export function unsuitableFolder(folder: NamedFolder, words: string, ending = '2'): InvalidParameter {
   const { typedName, option } = folder
   const otherFolder = `${typedName.replace(/[\\/]+$/, '')}-${ending}`
-  const line = remedy('export', [], { [option]: otherFolder }, true)
+  const line = typedLineWith('export', [], { [option]: otherFolder })
   return wrong(option, `${quoted(typedName)} ${words}; name another folder.`, { value: typedName }, { remedy: line })
 }
 

@@ -1,5 +1,5 @@
 import { SAMPLE } from '../../core/built.js'
-import { NotFound, quoted, remedy, sentence, wrong } from '../../core/errors.js'
+import { NotFound, quoted, remedy, sentence, typedLineWith, wrong } from '../../core/errors.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import { count } from '../../core/numbers.js'
 import { tickerValue } from '../../core/params/values.js'
@@ -155,7 +155,7 @@ function noTickerLoaded(context: Context): NotFound {
   const message = `no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`
   // A line with --db is about that database only.
   const isDbTyped = context.config.from.db === '--db'
-  return new NotFound(message, [], isDbTyped ? {} : { remedy: remedy('status', [], { db: SAMPLE }, true) })
+  return new NotFound(message, [], isDbTyped ? {} : { remedy: typedLineWith('status', [], { db: SAMPLE }) })
 }
 
 /** Parses symbols, `@FILE`, or `-` for standard input. In a file `#` begins a comment. Throws for an empty one. */

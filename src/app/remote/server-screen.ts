@@ -1,4 +1,4 @@
-import { type InvalidParameter, remedy, wrong } from '../../core/errors.js'
+import { type InvalidParameter, typedLineWith, wrong } from '../../core/errors.js'
 import { BUILT_IN_FIELDS } from '../../core/fields/index.js'
 import {
   type Condition,
@@ -81,7 +81,7 @@ function decidableTests(condition: Condition, timeframe: Timeframe): StateTest[]
 function undecidedError(condition: Condition): InvalidParameter {
   const value = printCondition(condition)
   const words = `a search of a server takes bands of the last bar, joined by "and": not ${JSON.stringify(value)}.`
-  const about = { remedy: remedy('screen', [], { remote: 'local' }, true) }
+  const about = { remedy: typedLineWith('screen', [], { remote: 'local' }) }
   return wrong('when', words, { value, allowed: 'field = band, field != band, field in (…)' }, about)
 }
 

@@ -3,7 +3,15 @@ import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { ConfigError, InvalidParameter, parameter, remedy, sentence, Upstream, wrong } from '../../core/errors.js'
+import {
+  ConfigError,
+  InvalidParameter,
+  parameter,
+  sentence,
+  typedLineWith,
+  Upstream,
+  wrong,
+} from '../../core/errors.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS, webUrl } from './address.js'
 import { failureOf } from './dispatcher.js'
 import { backoff, Deadline, isTemporary, retryAfter, tryUntilFinal } from './patience.js'
@@ -152,7 +160,7 @@ function refusePrivateAddress({ hostname }: URL): void {
 
 function privateAddressError(host: string): InvalidParameter {
   const message = sentence`${host} is not a public address: it is on this machine, in a private network or in a reserved range; ${parameter('allow_private')} allows it.`
-  return wrong('webhook', message, {}, { remedy: remedy('screen', [], { allow_private: true }, true) })
+  return wrong('webhook', message, {}, { remedy: typedLineWith('screen', [], { allow_private: true }) })
 }
 
 /** Looks up the addresses of a host, as a socket needs it. Passes InvalidParameter on if one of them is not public. */

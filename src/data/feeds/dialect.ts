@@ -1,4 +1,4 @@
-import { BadData, type FilePosition, invalid, parameter, quoted, remedy, sentence } from '../../core/errors.js'
+import { BadData, type FilePosition, invalid, parameter, quoted, sentence, typedLineWith } from '../../core/errors.js'
 import { formatDay } from '../../core/model/day.js'
 import { parseTicker } from '../../core/model/terms.js'
 import { isFactName } from './facts/sink.js'
@@ -269,7 +269,7 @@ export function unknownDateFormatError(
   return new BadData(
     place,
     sentence`no date of the file shows whether ${first} has the month or the day first; ${advice}`,
-    { remedy: remedy('import', [place.file], { date_format: 'MM/DD/YYYY' }, true) },
+    { remedy: typedLineWith('import', [place.file], { date_format: 'MM/DD/YYYY' }) },
   )
 }
 
@@ -280,7 +280,7 @@ export function serialStartError(place: FilePosition, name: string, text: string
   const what = `${name} ${quoted(text)} is a serial number of Excel, ${dates}; the latter gives bars on weekends`
   const advice = sentence`give ${parameter('date_format', 'Excel serial 1904')} or Excel serial`
   return new BadData(place, sentence`${what}; ${advice}`, {
-    remedy: remedy('import', [place.file], { date_format: 'Excel serial 1904' }, true),
+    remedy: typedLineWith('import', [place.file], { date_format: 'Excel serial 1904' }),
   })
 }
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, invalid, parameter, quoted, remedy, sentence } from '../../core/errors.js'
+import { BadData, invalid, parameter, quoted, sentence, typedLineWith } from '../../core/errors.js'
 import { parseTicker, TICKER_SHAPE } from '../../core/model/terms.js'
 import type { Format } from './feed.js'
 import {
@@ -260,7 +260,7 @@ export function tickerOfFile(
   suggestion?: string,
 ): { ticker: string; remark: string | null } {
   if (documentSymbol !== null) return { ticker: tickerOfSymbol(file, documentSymbol), remark: null }
-  const withRemedy = (ticker: string) => ({ remedy: remedy('import', [file], { ticker }, true) })
+  const withRemedy = (ticker: string) => ({ remedy: typedLineWith('import', [file], { ticker }) })
   const advice = sentence`give it with ${parameter('ticker')}`
   if (file === '-') {
     const reason = sentence`standard input has no name that gives the ticker; ${advice}`

@@ -10,10 +10,10 @@ import {
   NotFound,
   parameter,
   quoted,
-  remedy,
   StorageError,
   sentence,
   suggest,
+  typedLineWith,
   type Words,
   wrong,
 } from '../../core/errors.js'
@@ -336,7 +336,7 @@ function refuseInvalidTickerColumn({ file, dialect, options }: TextTable, column
   if (symbols.size > 1 || suggestion === '' || parseTicker(symbol) !== null || options.skipBadRows) return
   const position = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column) }
   const reason = sentence`${tickerReason(symbol)}; give one with ${parameter('ticker', suggestion)}`
-  throw new BadData(position, reason, { remedy: remedy('import', [file], { ticker: suggestion }, true) })
+  throw new BadData(position, reason, { remedy: typedLineWith('import', [file], { ticker: suggestion }) })
 }
 
 /**

@@ -1,4 +1,13 @@
-import { BadData, counted, parameter, quoted, remedy, sentence, type Words, wordsAsText } from '../../core/errors.js'
+import {
+  BadData,
+  counted,
+  parameter,
+  quoted,
+  sentence,
+  typedLineWith,
+  type Words,
+  wordsAsText,
+} from '../../core/errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../core/model/facts.js'
 import { isMapping } from '../../core/params/arguments.js'
 import type { Rejected, Remark } from './feed.js'
@@ -17,7 +26,7 @@ export function unknownLayoutError(file: string, line: number, layout: Layout, s
   const missing = missingBarRoles(layout.columns).join(', ')
   const isRow = layout.names.some(startsWithDate)
   const header = likelyHeader(isRow ? [[...layout.names], ...samples] : samples)
-  const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  const headerRemedy = header === null ? {} : { remedy: typedLineWith('import', [file], { header }) }
   if (isRow) {
     const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
     const advice = sentence`give the names of the columns with ${parameter('header')}`
@@ -121,7 +130,7 @@ export function headerlessError(file: string, fields: readonly string[]): BadDat
   const usualOrder = 'date,open,high,low,close,volume'
   const what = `the first line (${shownNames(fields)}) is neither a header nor a row of ${usualOrder}`
   const header = likelyHeader([[...fields]])
-  const headerRemedy = header === null ? {} : { remedy: remedy('import', [file], { header }, true) }
+  const headerRemedy = header === null ? {} : { remedy: typedLineWith('import', [file], { header }) }
   return new BadData(
     { file, line: 1 },
     sentence`${what}; give the names of the columns with ${parameter('header')}`,
@@ -267,7 +276,7 @@ export class Rejections {
     if (this.#skip) return
     const more = this.#badRows === 1 ? '' : `; ${counted(this.#badRows - 1, 'more bad row')} in this file`
     throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`, {
-      remedy: remedy('import', [this.#file], { skip_bad_rows: true }, true),
+      remedy: typedLineWith('import', [this.#file], { skip_bad_rows: true }),
     })
   }
 }

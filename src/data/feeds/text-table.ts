@@ -1,4 +1,4 @@
-import { BadData, parameter, quoted, remedy, sentence } from '../../core/errors.js'
+import { BadData, parameter, quoted, sentence, typedLineWith } from '../../core/errors.js'
 import {
   type CheckedHints,
   type Dialect,
@@ -102,7 +102,7 @@ export class TextTable {
     const example = [...fractions, ...wholeNumbers].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
     throw new BadData({ file }, sentence`${quoted(example)} can be a decimal or thousands; give ${signs}`, {
-      remedy: remedy('import', [file], { decimal: ',' }, true),
+      remedy: typedLineWith('import', [file], { decimal: ',' }),
     })
   }
 

@@ -1,4 +1,4 @@
-import { remedy, wrong } from '../../../core/errors.js'
+import { typedLineWith, wrong } from '../../../core/errors.js'
 import { dayAt, formatDay } from '../../../core/model/day.js'
 import { TIER_NAMES } from '../../../core/model/terms.js'
 import { count, numberText } from '../../../core/numbers.js'
@@ -85,7 +85,7 @@ const create: Command = {
   async run(context, args) {
     const name = parseName('name', args.argument(0)!)
     const tier = args.text('tier')
-    const example = remedy('accounts create', [], { tier: TIER_NAMES[0]! }, true)
+    const example = typedLineWith('accounts create', [], { tier: TIER_NAMES[0]! })
     if (tier === undefined)
       throw wrong('tier', `--tier is missing: ${TIER_NAMES.join(', ')}.`, { allowed: TIER_NAMES }, { remedy: example })
     const chosen = tierValue('tier', tier)

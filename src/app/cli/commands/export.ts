@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
-import { BandsError, remedy, wrong } from '../../../core/errors.js'
+import { BandsError, typedLineWith, wrong } from '../../../core/errors.js'
 import type { ExportedBar } from '../../../core/model/event.js'
 import { FACT_COLUMNS } from '../../../core/model/facts.js'
 import { TIMEFRAME_NAMES } from '../../../core/model/terms.js'
@@ -151,7 +151,7 @@ function folderLayout(args: Args): Layout | null {
   const { partitions = null } = args.read(PARTITIONS)
   if (word === undefined) {
     if (partitions === null) return null
-    const line = remedy('export', [], { partition_by: 'ticker' }, true)
+    const line = typedLineWith('export', [], { partition_by: 'ticker' })
     throw wrong('partitions', '--partitions needs --partition-by ticker.', {}, { remedy: line })
   }
   const partition_by = wordValue('partition_by', word, ['ticker', 'year'] as const)
@@ -166,7 +166,7 @@ async function exportPartitions(
   { what, layout, out }: { what: ExportTable; layout: Layout; out: string | undefined },
 ): Promise<void> {
   if (out === undefined) {
-    const line = remedy('export', [], { write: what }, true)
+    const line = typedLineWith('export', [], { write: what })
     throw wrong('write', 'the files are in a folder: name it with --write.', {}, { remedy: line })
   }
   if (context.format !== null && context.format !== 'parquet')
@@ -190,7 +190,7 @@ async function exportPartitions(
 /** Writes facts into a new folder, with a file for each kind. The folder appears when it is complete. */
 async function exportFactsFolder(context: Context, args: Args, out: string | undefined): Promise<void> {
   if (out === undefined) {
-    const line = remedy('export', [], { write: 'facts' }, true)
+    const line = typedLineWith('export', [], { write: 'facts' })
     throw wrong('write', 'facts are several files: name a folder with --write.', {}, { remedy: line })
   }
   const refusedNames = ['field', 'timeframe', 'band', 'partition_by', 'partitions', ...Object.keys(FILTER_OPTIONS)]

@@ -1,4 +1,4 @@
-import { BandsError, invalid, remedy, wrong } from '../../../core/errors.js'
+import { BandsError, invalid, remedy, typedLineWith, wrong } from '../../../core/errors.js'
 import { count, numberText } from '../../../core/numbers.js'
 import { DAY, TEXT } from '../../../core/params/kinds.js'
 import { optional, optionsOf } from '../../../core/params/row.js'
@@ -163,7 +163,7 @@ async function chooseProvider(
   const allowed = providers.map(provider => provider.name)
   // Coinbase needs no key, but has only pairs such as BTC-USD.
   const suggested = withKey[0]?.name ?? (tickers.every(ticker => ticker.includes('-')) ? 'coinbase' : 'tiingo')
-  const line = remedy('fetch', [], { from: suggested }, true)
+  const line = typedLineWith('fetch', [], { from: suggested })
   throw invalid('missing', { param: 'from', allowed, suggestions: [suggested] }, { remedy: line })
 }
 

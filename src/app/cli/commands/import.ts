@@ -4,7 +4,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type BadData, BandsError, type Remedy, remedy, StorageError, wrong } from '../../../core/errors.js'
+import { type BadData, BandsError, type Remedy, StorageError, typedLineWith, wrong } from '../../../core/errors.js'
 import { dayAt } from '../../../core/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../../core/model/facts.js'
 import type { Adjustment } from '../../../core/model/series.js'
@@ -160,7 +160,7 @@ function remedyOf(refusedFiles: readonly BadData[], imported: readonly Imported[
   const [params] = remedies
   const isCommon = remedies.every(other => JSON.stringify(other) === JSON.stringify(params))
   if (params === undefined || !isCommon || refusedFiles.length > 0) return {}
-  return { remedy: remedy('import', [], params, true) }
+  return { remedy: typedLineWith('import', [], params) }
 }
 
 function importOptions(context: Context, args: Args): ImportOptions {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, parameter, remedy, sentence, type Words } from '../../../core/errors.js'
+import { BadData, parameter, sentence, typedLineWith, type Words } from '../../../core/errors.js'
 import type { Day } from '../../../core/model/day.js'
 import {
   FACT_COLUMNS,
@@ -146,7 +146,7 @@ export function documentTicker(file: string, ownSymbol: string | null, hint: str
   const fileText = file === '-' ? 'standard input has no name' : `the file's name (${name}) is none`
   const message = sentence`the document names no ticker, and ${fileText}; give it with ${parameter('ticker')}`
   const suggested = file === '-' ? 'AAPL' : likelySymbol(name)
-  throw new BadData({ file }, message, { remedy: remedy('import', [file], { ticker: suggested }, true) })
+  throw new BadData({ file }, message, { remedy: typedLineWith('import', [file], { ticker: suggested }) })
 }
 
 function tickerOfFileName(file: string): string | null {

@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { FileLost, remedy, StorageError } from '../../../core/errors.js'
+import { FileLost, StorageError, typedLineWith } from '../../../core/errors.js'
 import { type DatabaseKind, withFile } from './migrations.js'
 import { isAlive, processTable } from './processes.js'
 
@@ -157,7 +157,7 @@ export function creatablePath(path: string): string {
 export function refuseDanglingLink(path: string, { option, createCommand }: DatabaseKind): void {
   const target = creatablePath(path)
   if (target === path) return
-  const about = option && { remedy: remedy(createCommand.command, [], { [option]: target }, true) }
+  const about = option && { remedy: typedLineWith(createCommand.command, [], { [option]: target }) }
   const advice = option ? 'name that path itself' : 'remove the link'
   throw new StorageError(
     `cannot make a database at ${path}: it is a link to ${target}, where no file is; ${advice}`,
