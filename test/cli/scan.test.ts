@@ -34,8 +34,8 @@ async function asked(params: OversoldParams, tier: Tier = 'pro') {
 }
 
 test('rows for machines are all matches without a limit', () => {
-  const limitOf = (isRowByRow: boolean, options: Record<string, string>) =>
-    withoutDefaultLimit({ isRowByRow }, new Args([], options), { limit: 20 }).limit
+  const limitOf = (isRowFormat: boolean, options: Record<string, string>) =>
+    withoutDefaultLimit({ isRowFormat }, new Args([], options), { limit: 20 }).limit
   expect([limitOf(true, {}), limitOf(true, { limit: '20' }), limitOf(false, {})]).toEqual([
     Number.POSITIVE_INFINITY,
     20,

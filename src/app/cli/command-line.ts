@@ -4,7 +4,7 @@ import type { HistoryQuery } from '../../core/model/event.js'
 import { FILTERS } from '../../core/params/questions.js'
 import { type OptionSpec, optionsOf } from '../../core/params/row.js'
 import { joinedOptionText } from './joined-options.js'
-import { GLOBAL_OPTIONS, POOL_OPTIONS } from './options.js'
+import { GLOBAL_OPTIONS, TICKERS_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */
 
@@ -170,9 +170,9 @@ export function nextLine(
 ): string {
   const { band: _band, when: _when, ...otherFilters } = FILTERS
   const filters = optionsOf(otherFilters).map(longName)
-  const poolNames = POOL_OPTIONS.map(longName)
-  const tickerWords = tickers.length > 0 || typedOptions(argv, poolNames).length > 0 ? tickers : ['--all']
-  const keptOptions = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : poolNames)]
+  const tickersOptionNames = TICKERS_OPTIONS.map(longName)
+  const tickerWords = tickers.length > 0 || typedOptions(argv, tickersOptionNames).length > 0 ? tickers : ['--all']
+  const keptOptions = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : tickersOptionNames)]
   return quotedLine([command, ...tickerWords, ...words, ...typedOptions(argv, keptOptions)])
 }
 
@@ -180,7 +180,7 @@ function typedOptions(argv: readonly string[], names: readonly string[]): string
   return argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)
     if (!names.includes(name)) return []
-    const isFlag = [...GLOBAL_OPTIONS, ...POOL_OPTIONS].some(spec => longName(spec) === name && !takesValue(spec))
+    const isFlag = [...GLOBAL_OPTIONS, ...TICKERS_OPTIONS].some(spec => longName(spec) === name && !takesValue(spec))
     return word !== name || isFlag ? [word] : argv.slice(at, at + 2)
   })
 }

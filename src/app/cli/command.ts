@@ -46,7 +46,7 @@ export class Args {
   }
 
   /** The words of a `[X...]` argument. */
-  rest(index: number): string[] {
+  argumentList(index: number): string[] {
     const value = this.#arguments[index]
     return Array.isArray(value) ? value.map(String) : []
   }

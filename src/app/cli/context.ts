@@ -209,7 +209,7 @@ export class Context {
   }
 
   /** Whether machines read the answer row by row: then no rows are omitted by default. */
-  get isRowByRow(): boolean {
+  get isRowFormat(): boolean {
     return this.format === 'csv' || this.format === 'ndjson'
   }
 
@@ -264,7 +264,7 @@ export class Context {
 
   /** Names the omitted fields on stderr for CSV and NDJSON, which cannot hold them. */
   async noticeOmitted(omitted: readonly Omitted[]): Promise<void> {
-    if (!this.isRowByRow) return
+    if (!this.isRowFormat) return
     const { omittedNotes } = await import('../present/words.js')
     for (const note of omittedNotes(omitted)) await this.notice(note)
   }

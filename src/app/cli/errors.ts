@@ -262,8 +262,8 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
     return [quotedLine(remedyWords(error.remedy))]
   const lines = new Set<string>()
   const lineToMend = joinConditionWords(argv) ?? remediedLine(error, argv) ?? argv
-  for (const reading of [0, 1]) {
-    const line = await mendLine(lineToMend, vocabulary, reading)
+  for (const dateReading of [0, 1]) {
+    const line = await mendLine(lineToMend, vocabulary, dateReading)
     // The typed line in another order would fail, too.
     if (line !== null && !differOnlyInOrder(line, argv)) lines.add(quotedLine(line))
   }

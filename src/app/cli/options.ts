@@ -24,7 +24,7 @@ import {
   defaultTickers,
   defaultTickersWithNotice,
   everyTicker,
-  isPooled,
+  hasTickersOption,
   refuseFileNames,
   tickersOfLine,
   tickersWithFields,
@@ -51,7 +51,7 @@ export const WIDE: OptionSpec = ['--wide', 'every table, every note in full']
 export const REPORT: OptionSpec = ['--report <FILE>', 'write a page that needs nothing else: .html']
 
 /** Options that name tickers instead of arguments. */
-export const POOL_OPTIONS: readonly OptionSpec[] = [
+export const TICKERS_OPTIONS: readonly OptionSpec[] = [
   ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
   ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],
   ['--all', 'every ticker that is loaded'],
@@ -97,11 +97,11 @@ export function historyQuery({ fields }: Context, args: Args, target: Target): H
 
 /** The query without its default limit if machines read the answer row by row; a typed limit stays. */
 export function withoutDefaultLimit<Query extends { limit: number }>(
-  { isRowByRow }: Pick<Context, 'isRowByRow'>,
+  { isRowFormat }: Pick<Context, 'isRowFormat'>,
   args: Args,
   query: Query,
 ): Query {
-  return isRowByRow && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
+  return isRowFormat && args.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
 /** The limit that shows all rows, or the largest allowed one if that is less. @param total the number of all rows */
@@ -159,12 +159,12 @@ export async function tickersAndField(
   loadedTickers: (field: string) => Promise<readonly string[]>,
   otherForms = '',
 ): Promise<PoolTarget> {
-  const words = args.rest(0)
+  const words = args.argumentList(0)
   refuseFileNames(words)
   const field = words.at(-1)
   if (args.text('when') !== undefined && (field === undefined || !isField(field, context.fields)))
     return { tickers: await tickersOfCondition(context, args, command, loadedTickers) }
-  const isFieldOnly = words.length === 1 && !isPooled(args)
+  const isFieldOnly = words.length === 1 && !hasTickersOption(args)
   const defaults = isFieldOnly ? defaultTickers(context) : []
   if (field === undefined || (isFieldOnly && defaults.length === 0)) {
     // A single word with an underscore is a field; any other is a ticker.
@@ -200,8 +200,8 @@ async function tickersOfCondition(
   loadedTickers: (field: string) => Promise<readonly string[]>,
 ): Promise<string[]> {
   const { name } = conditionValue('when', args.text('when')!, context.fields)
-  const words = args.rest(0)
-  if (words.length > 0 || isPooled(args)) return tickersOfLine(context, args, words, () => loadedTickers(name))
+  const words = args.argumentList(0)
+  if (words.length > 0 || hasTickersOption(args)) return tickersOfLine(context, args, words, () => loadedTickers(name))
   const defaults = await defaultTickersWithNotice(context)
   if (defaults.length > 0) return defaults
   const allowed = `bands ${command} TICKER... --when CONDITION, or bands ${command} --all --when CONDITION`

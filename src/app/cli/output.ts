@@ -10,7 +10,7 @@ export interface Answer extends Described {
 }
 
 /** An answer of one row. @param notes what people read instead of the row @param title the heading above them */
-export function oneRow(
+export function oneRowAnswer(
   document: Row & { schema: string },
   notes: readonly string[],
   title: readonly string[] = [],

@@ -30,7 +30,7 @@ export async function tickersOfLine(
   loadedTickers: () => Promise<readonly string[]>,
 ): Promise<string[]> {
   const tickers = await collectTickers(context, args, words, loadedTickers)
-  if (tickers.length > 0 || (words.length === 0 && !isPooled(args))) return tickers
+  if (tickers.length > 0 || (words.length === 0 && !hasTickersOption(args))) return tickers
   throw emptyList()
 }
 
@@ -39,7 +39,7 @@ const emptyList = (): NotFound => new NotFound('the list is empty; name tickers,
 /** The tickers for the search of a server: those that the line names; undefined for all, also with --all. */
 export async function searchedTickers(context: Context, args: Args): Promise<string[] | undefined> {
   const tickers = await namedTickers(context, args, [], null)
-  if (args.flag('all') || !isPooled(args)) return undefined
+  if (args.flag('all') || !hasTickersOption(args)) return undefined
   if (tickers.length === 0) throw emptyList()
   return tickers
 }
@@ -85,7 +85,7 @@ function limitHeapGrowth(tickerCount: number): void {
 }
 
 /** Whether a line asks about several tickers: by --tickers, --watch or --all. */
-export function isPooled(args: Args): boolean {
+export function hasTickersOption(args: Args): boolean {
   return args.value('tickers') !== undefined || args.value('watch') !== undefined || args.flag('all')
 }
 
@@ -133,8 +133,10 @@ export async function marketTickers(context: Context, args: Args, localAsOf: Loc
     throw wrong('remote', message)
   }
   const withBars = (): Promise<readonly string[]> => localAsOf.withBars()
-  const tickers = isPooled(args) ? await collectTickers(context, args, [], withBars, localAsOf) : await withBars()
-  if (tickers.length === 0 && !isPooled(args)) throw noTickerLoaded(context)
+  const tickers = hasTickersOption(args)
+    ? await collectTickers(context, args, [], withBars, localAsOf)
+    : await withBars()
+  if (tickers.length === 0 && !hasTickersOption(args)) throw noTickerLoaded(context)
   limitHeapGrowth(tickers.length)
   return tickers
 }

@@ -39,7 +39,7 @@ interface Line {
   parts: (string | TypedOption)[]
   vocabulary: Vocabulary
   /** The index of the reading to take for a date such as 01/02/2017. */
-  reading: number
+  dateReading: number
 }
 
 /** The words of a corrected line; null if it names no command. @param reading which reading of an ambiguous date */
@@ -57,7 +57,7 @@ export async function mendLine(argv: readonly string[], vocabulary: Vocabulary, 
   const needsFile = files.length === 0 && (fields.length > 0 || words.length < rest.length)
   if (madeBy !== undefined && (needsFile || files.length === 1))
     return mendLine([...madeBy, ...words.filter(word => !files.includes(word))], vocabulary, reading)
-  const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, reading }
+  const line: Line = { name: entry.name, command, specs, parts: [], vocabulary, dateReading: reading }
   const otherCommand = await readParts(line, words, entry)
   if (otherCommand !== null) return mendLine([...otherCommand.split(' '), ...words], vocabulary, reading)
   arrangeWords(line)
@@ -237,7 +237,7 @@ function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTicker
   const tickers = takesSeveralTickers ? sorted.tickers : sorted.tickers.slice(0, 1)
   const words = hasFile ? [sorted.files[0]!, ...tickers] : [...tickers, ...sorted.fields.slice(0, 1)]
   if (kinds.includes('DATE'))
-    words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line.reading, line.vocabulary.today) ?? text))
+    words.push(...sorted.dates.splice(0, 1).map(text => isoDate(text, line.dateReading, line.vocabulary.today) ?? text))
   return words
 }
 
@@ -353,7 +353,7 @@ function mendedValue(line: Line, option: TypedOption): string | null {
   for (let text = value!, tries = 0; text !== '' && tries < 4; tries++) {
     const fault = refusalOf(line, { spec, value: text })
     if (fault === null) return text
-    const date = kind === 'DATE' ? isoDate(text, line.reading, today) : null
+    const date = kind === 'DATE' ? isoDate(text, line.dateReading, today) : null
     const next = correctValue(text, fault.offence, fields) ?? date
     if (next === null || next === text) break
     text = next

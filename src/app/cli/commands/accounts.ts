@@ -21,7 +21,7 @@ import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import { quotedLine, withTypedFiles } from '../command-line.js'
 import type { Context } from '../context.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 
 const ACCOUNT_ARGUMENT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
@@ -214,7 +214,7 @@ const layout: Command = {
     const { accounts, partitions } = await (isInFile ? inFile() : accountsLayoutOf(choice, newPartitions))
     const tables = partitions === 1 ? 'whole tables' : count(partitions, 'partition')
     const notes = [`${accounts}: ${tables}${makesTables ? ', made now and empty' : ''}`]
-    await context.show(oneRow({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
+    await context.show(oneRowAnswer({ schema: 'bands.accounts-layout/1', accounts, partitions }, notes))
   },
 }
 
@@ -244,7 +244,7 @@ const grant: Command = {
     const role = args.argument(0)!
     const accounts = await grantAccountsTo({ ...context.choice, ...args.read(ACCOUNTS) }, role)
     const notes = [`${role} can serve the accounts at ${accounts}`]
-    await context.show(oneRow({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
+    await context.show(oneRowAnswer({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
   },
 }
 
@@ -258,7 +258,7 @@ async function showCopy(context: Context, { from, to, rows, proof }: AccountsCop
     `copied: ${count(accounts, 'account')}, ${count(keys, 'key')}, ${count(ledger, 'row')} and ${count(days, 'day')} of the ledger`,
     `${to}: every row read again, all as in ${from}; ${count(requests, 'request')}, ${count(credits, 'credit')}: ${verdictText(discrepancies)}`,
   ]
-  await context.show(oneRow({ schema: 'bands.accounts-copy/1', ...row }, notes))
+  await context.show(oneRowAnswer({ schema: 'bands.accounts-copy/1', ...row }, notes))
   if (discrepancies > 0) context.exitCode = 5
 }
 
@@ -285,7 +285,9 @@ function accountRow({ name, tier, created }: Account) {
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
   const limits = `${numberText(row.day_limit)} credits a day, ${numberText(row.hour_limit)} an hour`
-  await context.show(oneRow({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]))
+  await context.show(
+    oneRowAnswer({ schema: 'bands.account/1', ...row }, [`${row.name} ${done} ${row.tier}: ${limits}`]),
+  )
 }
 
 /** Shows the credits of one account or of all, for each of the last days. */

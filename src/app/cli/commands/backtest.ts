@@ -21,9 +21,9 @@ import type { Args, Command } from '../command.js'
 import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
-import { otherOptions, POOL_OPTIONS, signalOptions, tickersAndField, underHeading } from '../options.js'
+import { otherOptions, signalOptions, TICKERS_OPTIONS, tickersAndField, underHeading } from '../options.js'
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { isPooled, tickersOfLine } from '../tickers.js'
+import { hasTickersOption, tickersOfLine } from '../tickers.js'
 
 /** The option that explains why a signal was traded or skipped. */
 const EXPLAIN = {
@@ -40,7 +40,7 @@ const backtestCommand: Command = {
   arguments: [['[WHAT...]', WHAT, ['TICKER', 'FIELD', 'FILE']]],
   options: [
     ...underHeading('Which events are signals', signalOptions(BACKTEST)),
-    ...underHeading('Tickers, if they are not named before the field', POOL_OPTIONS),
+    ...underHeading('Tickers, if they are not named before the field', TICKERS_OPTIONS),
     ...otherOptions(BACKTEST),
     ...optionsOf(GRID),
     ['--wide', 'every statistic, the equity as a curve, the trades as a histogram', 'once', 'Output'],
@@ -139,8 +139,8 @@ async function readBacktestParams(
   // A condition may have commas, so it is taken as it was typed.
   const exits = args.texts('exit')
   if (exits.length > 0) options.exit = exits.length === 1 ? exits[0] : exits
-  const [firstWord, ...otherWords] = args.rest(0)
-  if (firstWord === undefined && !isPooled(args) && args.text('when') === undefined)
+  const [firstWord, ...otherWords] = args.argumentList(0)
+  if (firstWord === undefined && !hasTickersOption(args) && args.text('when') === undefined)
     throw wrong('what', 'what to trade is missing: a strategy file, or tickers and a field.', { allowed: USAGE })
   const isStrategyFile = firstWord !== undefined && /\.(ya?ml|json)$/i.test(firstWord)
   if (!isStrategyFile) {
@@ -151,7 +151,9 @@ async function readBacktestParams(
   if (otherWords.length > 0) throw extraWordsError(otherWords, context)
   const strategy = await readSmallFile(firstWord)
   // Those of --tickers, --watch or --all replace the tickers of the file.
-  const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
+  const tickers = hasTickersOption(args)
+    ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) }
+    : {}
   return {
     params: { ...options, ...tickers, strategy },
     parsing: { tier, fields, file: firstWord, loaded: await market.withBars() },
@@ -204,7 +206,7 @@ const compareCommand: Command = {
   arguments: [['[STRATEGY...]', 'two strategy files or more (.yaml, .json)', ['FILE']]],
   madeBy: ['backtest', '--print-config'],
   options: [
-    ...underHeading('In all strategies, instead of the values in their files', POOL_OPTIONS),
+    ...underHeading('In all strategies, instead of the values in their files', TICKERS_OPTIONS),
     ...optionsOf(SHARED_SETTINGS),
     ...optionsOf(COMPARE),
     ['--wide', 'every statistic, of the trades, too', 'once', 'Output'],
@@ -222,10 +224,12 @@ const compareCommand: Command = {
   /** Runs several strategies over the same days, shows them side by side, and writes the report. */
   async run(context, args) {
     const files = await outputFiles(args, ['years'])
-    const names = args.rest(0)
+    const names = args.argumentList(0)
     const market = await studyMarket(context)
     const strategies = await Promise.all(names.map(readSmallFile))
-    const tickers = isPooled(args) ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) } : {}
+    const tickers = hasTickersOption(args)
+      ? { tickers: await tickersOfLine(context, args, [], () => market.withBars()) }
+      : {}
     const options = args.params([...Object.keys(SHARED_SETTINGS), ...Object.keys(COMPARE)])
     const query = parseCompare(
       { ...options, ...tickers, strategies, names },

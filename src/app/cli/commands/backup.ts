@@ -9,7 +9,7 @@ import { formatMegabytes } from '../../../data/store/sqlite/migrations.js'
 import { restoredFilesOf } from '../../open/accounts.js'
 import { filesOf } from '../../open/paths.js'
 import type { Command } from '../command.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 const KEEP = { keep: optional(integerOf(1, 10_000), 'among the backups of this database: keep the newest N') }
@@ -49,7 +49,7 @@ const backup: Command = {
     const removedNotes = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
     const size = bytes < 500_000 ? `${Math.ceil(bytes / 1000)} kB` : formatMegabytes(bytes)
     const line = `backed up and checked: ${kinds.join(', ')} in ${folder} (${size})`
-    await context.show(oneRow(row, [line, ...removedNotes]))
+    await context.show(oneRowAnswer(row, [line, ...removedNotes]))
     if (hasAccountsElsewhere(context, args))
       await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },
@@ -78,7 +78,7 @@ const restore: Command = {
     const row = { schema: 'bands.restore/2', folder: from, made, bands, restored: paths, kept: restored.kept }
     const lines = restored.files.map(({ path, replaced }) => `${path}${replaced ? ', which replaces the old one' : ''}`)
     const keptLines = restored.kept.map(path => `${path} is not in the backup and stays as it is`)
-    await context.show(oneRow(row, [`restored as of ${made}:`, ...lines, ...keptLines]))
+    await context.show(oneRowAnswer(row, [`restored as of ${made}:`, ...lines, ...keptLines]))
   },
 }
 

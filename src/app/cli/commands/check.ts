@@ -11,8 +11,8 @@ import { type Column, column, type Described, type Paragraph, tablePart } from '
 import { tickersText } from '../../present/words.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
-import { POOL_OPTIONS, TICKERS } from '../options.js'
-import { isPooled, tickersOfLine } from '../tickers.js'
+import { TICKERS, TICKERS_OPTIONS } from '../options.js'
+import { hasTickersOption, tickersOfLine } from '../tickers.js'
 
 const LOOKAHEAD = {
   field: optional(listKind(ONE_OF_FIELDS, 'FIELDS'), 'only these fields (default all)'),
@@ -23,8 +23,8 @@ const LOOKAHEAD = {
 
 /** The local database and the tickers of the line to check in it. Throws InvalidParameter if the line names none. */
 async function lookaheadTickers(context: Context, args: Args): Promise<{ local: Local; tickers: string[] }> {
-  const words = args.rest(0)
-  if (words.length === 0 && !isPooled(args)) {
+  const words = args.argumentList(0)
+  if (words.length === 0 && !hasTickersOption(args)) {
     const allowed = 'bands check lookahead TICKER..., or bands check lookahead --all'
     throw wrong('ticker', 'TICKER is missing.', { allowed })
   }
@@ -34,7 +34,7 @@ async function lookaheadTickers(context: Context, args: Args): Promise<{ local: 
 
 const lookahead: Command = {
   arguments: [TICKERS],
-  options: [...POOL_OPTIONS, ...optionsOf(LOOKAHEAD)],
+  options: [...TICKERS_OPTIONS, ...optionsOf(LOOKAHEAD)],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --field rsi_zone --cuts 20'],
   notes: [

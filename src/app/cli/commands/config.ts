@@ -46,7 +46,7 @@ import {
   writeProfile,
 } from '../config-file.js'
 import { type Context, Stopped } from '../context.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import {
   type ChosenServer,
   chosenServer,
@@ -83,7 +83,7 @@ const configCommand: Command = {
   async run(context, args) {
     const action = wordValue('way', args.argument(0) ?? 'list', ACTIONS)
     const key = args.argument(1)
-    const words = args.rest(2)
+    const words = args.argumentList(2)
     if (action === 'list') {
       if (key !== undefined) throw tooManyWords(`list takes no key; get ${key} prints one.`, ['get', key])
       return listSettings(context)
@@ -122,7 +122,7 @@ async function printSetting(context: Context, key: string, words: readonly strin
 
 /** Shows one setting. @param note the text that people read */
 function showSetting(context: Context, { setting, value, origin }: ShownSetting, note: string): Promise<void> {
-  return context.show(oneRow({ schema: 'bands.setting/1', setting, value, origin }, [note]))
+  return context.show(oneRowAnswer({ schema: 'bands.setting/1', setting, value, origin }, [note]))
 }
 
 /** The absolute path of a database file: runs begin in different folders. Throws InvalidParameter for others. */
@@ -265,7 +265,7 @@ const login: Command = {
     const document = { schema: 'bands.login/1', ...savedLogin, credits }
     const row = { schema: document.schema, ...savedLogin, credits_limit: limit, credits_remaining: remaining }
     const notes = [`profile ${profile}: ${url}${tierText}, key ${key}${creditsText}`]
-    await context.show({ ...oneRow(row, notes), document })
+    await context.show({ ...oneRowAnswer(row, notes), document })
     await context.hint(
       `next: bands events AAPL rsi_zone --profile ${profile}`,
       `to ask it always: BANDS_PROFILE=${profile}, or "profile": "${profile}" in ${configPath(context.world.env)}`,
@@ -283,7 +283,7 @@ const logout: Command = {
     const { profile, origin } = await forgetKey(context, args.text('from'))
     const keyOwner = profile.startsWith('provider ') ? profile : `profile ${profile}`
     const notes = [`the key of ${keyOwner} for ${origin} is forgotten`]
-    await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, notes))
+    await context.show(oneRowAnswer({ schema: 'bands.logout/1', profile, origin }, notes))
   },
 }
 
@@ -323,7 +323,7 @@ async function providerLogin(context: Context, name: string): Promise<void> {
   const origin = vendorOrigin(provider)
   await saveKey(env, profile, { profile, origin, key })
   const row = { schema: 'bands.provider-login/1', provider: name, origin, key: keyEnd(key) }
-  await context.show(oneRow(row, [`key ${keyEnd(key)} for ${name} is kept, only for ${origin}`]))
+  await context.show(oneRowAnswer(row, [`key ${keyEnd(key)} for ${name} is kept, only for ${origin}`]))
   await context.hint(`next: bands fetch AAPL --from ${name}`)
 }
 

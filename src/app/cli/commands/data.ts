@@ -23,7 +23,7 @@ import { nextLine, remedyLine } from '../command-line.js'
 import { isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
 import { TICKER, WIDE } from '../options.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { trialLog } from '../research.js'
 import { parseTickers } from '../tickers.js'
 import { openForImport, WAIT } from '../writing.js'
@@ -44,7 +44,7 @@ const status: Command = {
     const remote = isRemoteTyped(context.config) ? await context.remote() : null
     if (remote !== null) return showAccount(context, args, remote)
     const opened = await context.localDatabase()
-    const typed = await parseTickers(args.rest(0), context.world)
+    const typed = await parseTickers(args.argumentList(0), context.world)
     const result = await readStatus(opened, typed.length === 0 ? undefined : typed)
     const knownTickers = new Set([...result.tickers, ...result.pulled].map(({ ticker }) => ticker))
     const missing = typed.find(ticker => !knownTickers.has(ticker))
@@ -59,7 +59,7 @@ const status: Command = {
 }
 
 async function showAccount(context: Context, args: Args, { url, pages }: Remote): Promise<void> {
-  const [ticker] = args.rest(0)
+  const [ticker] = args.argumentList(0)
   if (args.flag('problems'))
     throw wrong('problems', `${url} says nothing about the bars of tickers; leave out --problems.`)
   if (ticker !== undefined)
@@ -179,7 +179,7 @@ const rebuild: Command = {
       await context.cluster(),
     )
     const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
-    await context.show(oneRow(row, [`derived ${count(tickers, 'ticker')} again from the bars`]))
+    await context.show(oneRowAnswer(row, [`derived ${count(tickers, 'ticker')} again from the bars`]))
   },
 }
 
@@ -206,7 +206,7 @@ const remove: Command = {
     let note = `${ticker} is removed`
     if (bars === 0) note = `${ticker} has no bars after ${after}`
     else if (bars !== null) note = `${count(bars, 'bar')} of ${ticker} removed`
-    await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, [note]))
+    await context.show(oneRowAnswer({ schema: 'bands.remove/1', ticker, removed: bars !== 0, after, bars }, [note]))
   },
 }
 
@@ -230,7 +230,7 @@ const rename: Command = {
     const notes = [`${ticker} is ${name} now`]
     if (listNames.length > 0)
       notes.push(`in ${listNames.length === 1 ? 'the list' : 'the lists'} ${listNames.join(', ')}, too`)
-    await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, notes))
+    await context.show(oneRowAnswer({ schema: 'bands.rename/1', ticker, name }, notes))
   },
 }
 
@@ -252,7 +252,7 @@ const unlock: Command = {
     const { pid = null, host = null, started = null } = freed ?? {}
     const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
     const freedText = `process ${pid} on ${host}, which took it at ${started}, has it no more`
-    await context.show(oneRow(row, [freed === null ? 'no process is writing; nothing to unlock' : freedText]))
+    await context.show(oneRowAnswer(row, [freed === null ? 'no process is writing; nothing to unlock' : freedText]))
   },
 }
 

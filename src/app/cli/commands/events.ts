@@ -10,20 +10,20 @@ import {
   eventsQuery,
   largestLimit,
   POOL_ARGUMENTS,
-  POOL_OPTIONS,
   type PoolTarget,
   poolTarget,
+  TICKERS_OPTIONS,
   withoutDefaultLimit,
 } from '../options.js'
 import { jsonText } from '../output.js'
-import { isPooled } from '../tickers.js'
+import { hasTickersOption } from '../tickers.js'
 
 const eventsCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
     ...optionsOf(UNLIMITED_EVENTS, ['limit']),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
     ['--fail-empty', 'exit with 3 when no event matches'],
@@ -44,7 +44,7 @@ const eventsCommand: Command = {
   async run(context, args) {
     const { tickers, ...target } = await poolTarget(context, args, 'events')
     // A list with one ticker gives the same document as a longer list, for scripts.
-    if (tickers.length > 1 || isPooled(args)) return showPoolEvents(context, args, { tickers, ...target })
+    if (tickers.length > 1 || hasTickersOption(args)) return showPoolEvents(context, args, { tickers, ...target })
     const limitedQuery = await eventsQuery(context, args, { ticker: tickers[0]!, ...target })
     const query = withoutDefaultLimit(context, args, limitedQuery)
     // --json prints the page of the API; the code that only people or --returns need is not loaded for it.

@@ -51,7 +51,7 @@ import {
   writeRows,
 } from '../formats.js'
 import type { Layout } from '../manifest.js'
-import { POOL_OPTIONS } from '../options.js'
+import { TICKERS_OPTIONS } from '../options.js'
 import { tickersOfLine } from '../tickers.js'
 
 const WHAT = 'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)'
@@ -75,7 +75,7 @@ const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 const exportCommand: Command = {
   arguments: [['<WHAT>', WHAT, EXPORTS]],
   options: [
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
     [
       '--band <BANDS>',

@@ -20,10 +20,10 @@ import type { Vendor } from '../../providers/vendor.js'
 import type { Args, Command } from '../command.js'
 import { providersPath } from '../config.js'
 import type { Context } from '../context.js'
-import { POOL_OPTIONS, TICKERS } from '../options.js'
-import { oneRow } from '../output.js'
+import { TICKERS, TICKERS_OPTIONS } from '../options.js'
+import { oneRowAnswer } from '../output.js'
 import { providerKey } from '../profiles.js'
-import { isPooled, tickersOfLine } from '../tickers.js'
+import { hasTickersOption, tickersOfLine } from '../tickers.js'
 import { openForImport, WAIT } from '../writing.js'
 
 const FETCH = {
@@ -39,7 +39,7 @@ const fetchCommand: Command = {
   options: [
     ...optionsOf(FETCH),
     ['--replace', 'start each ticker again, also one from a file'],
-    ...POOL_OPTIONS.filter(([flags]) => !flags.startsWith('--all')),
+    ...TICKERS_OPTIONS.filter(([flags]) => !flags.startsWith('--all')),
     DRY_RUN,
     WAIT,
   ],
@@ -74,7 +74,7 @@ const fetchCommand: Command = {
 
 const update: Command = {
   arguments: [TICKERS],
-  options: [...POOL_OPTIONS, DRY_RUN, WAIT],
+  options: [...TICKERS_OPTIONS, DRY_RUN, WAIT],
   needsOneOf: ['--all', '--tickers', '--watch'],
   examples: ['bands update --all', 'bands update AAPL MSFT', 'bands update --watch tech --dry-run'],
   notes: [
@@ -84,12 +84,14 @@ const update: Command = {
   ],
   /** Loads the newest bars of tickers that a vendor gave before, from that vendor. */
   async run(context, args) {
-    if (!isPooled(args) && args.rest(0).length === 0)
+    if (!hasTickersOption(args) && args.argumentList(0).length === 0)
       throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands update TICKER..., or bands update --all' })
     const importer = await openForImport(context, { wait: args.flag('wait') })
     const isAll = args.flag('all')
     // null for every ticker that a vendor gave.
-    const tickersToUpdate = isAll ? null : await tickersOfLine(context, args, args.rest(0), () => importer.tickers())
+    const tickersToUpdate = isAll
+      ? null
+      : await tickersOfLine(context, args, args.argumentList(0), () => importer.tickers())
     const groups = await tickersByVendor(importer, tickersToUpdate)
     const providers = await allProviders(providersPath(context.world.env))
     const fetchings: Fetching[] = []
@@ -103,7 +105,7 @@ const update: Command = {
 
 /** The tickers of a line. Throws InvalidParameter if it has none. */
 async function typedTickers(context: Context, args: Args): Promise<string[]> {
-  const tickers = await tickersOfLine(context, args, args.rest(0), async () => [])
+  const tickers = await tickersOfLine(context, args, args.argumentList(0), async () => [])
   if (tickers.length > 0) return tickers
   const example = remedy('fetch', ['BTC-USD'], { from: 'coinbase' })
   throw wrong('ticker', 'TICKER is missing.', { allowed: 'bands fetch TICKER... --from PROVIDER' }, { remedy: example })
@@ -227,7 +229,7 @@ const providers: Command = {
 async function checkProvidersFile(context: Context, file: string): Promise<void> {
   const names = (await readProviders(file)).map(({ name }) => name)
   const note = `${file} is right: ${[count(names.length, 'vendor'), ...names].join(', ')}.`
-  await context.show(oneRow({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [note]))
+  await context.show(oneRowAnswer({ schema: 'bands.providers-check/1', file, vendors: names.join(',') }, [note]))
 }
 
 export const commands = { fetch: fetchCommand, update, providers }

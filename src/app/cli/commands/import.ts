@@ -97,8 +97,8 @@ function columnNames(kind: FactKind): string {
 async function runImport(context: Context, args: Args): Promise<void> {
   context.refuseRemote()
   const { expandInputs } = await import('../../../data/feeds/read.js')
-  if (args.rest(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: 'bands import FILE...' })
-  const inputs = await expandInputs(args.rest(0))
+  if (args.argumentList(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: 'bands import FILE...' })
+  const inputs = await expandInputs(args.argumentList(0))
   const { databasePath } = await import('../../open/paths.js')
   const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
   const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
@@ -180,7 +180,7 @@ function importOptions(context: Context, args: Args): ImportOptions {
     onProgress: progress => context.step(() => progressText(progress)),
   }
   if (known !== undefined) options.known = known
-  if (args.rest(0).includes('-')) options.stdin = context.world.stdin()
+  if (args.argumentList(0).includes('-')) options.stdin = context.world.stdin()
   return options
 }
 

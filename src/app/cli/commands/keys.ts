@@ -14,7 +14,7 @@ import { generateKey, parseIdentity } from '../../../server/accounts/key.js'
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Args, Command } from '../command.js'
 import type { Context } from '../context.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { accountsFor, withAccountsOption } from './accounts.js'
 
 const IDENTITY = ['<IDENTITY>', 'the eight characters that name a key (bands keys list)'] as const
@@ -95,7 +95,7 @@ const revoke: Command = {
     const revokedText = `${identity} of ${entry.account.name} is revoked`
     const wasRevoked = entryBefore?.revoked != null
     const note = wasRevoked ? `${revokedText} since ${minuteText(entry.revoked)}` : revokedText
-    await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
+    await context.show(oneRowAnswer({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, [note]))
   },
 }
 

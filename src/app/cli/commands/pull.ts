@@ -69,7 +69,7 @@ const pullCommand: Command = {
   /** Copies events of a server into the database; with --dry-run it only shows the price. Throws if unfinished. */
   async run(context, args) {
     const { max_credits: maxCredits, timeframe } = args.read(PULL)
-    const isAllFields = args.rest(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
+    const isAllFields = args.argumentList(0).flatMap(splitAtCommas).includes(ALL_FIELDS)
     const series = await requestedSeries(args, isAllFields, timeframe, context.world)
     const request = { series, replace: args.flag('replace') }
     if (args.flag('dry-run')) return context.show(describePlan(await planPull(context, request)))
@@ -238,7 +238,7 @@ async function requestedSeries(
   timeframeWords: readonly (Timeframe | 'both')[],
   world: World,
 ): Promise<SeriesKey[]> {
-  const words = args.rest(0).flatMap(splitAtCommas)
+  const words = args.argumentList(0).flatMap(splitAtCommas)
   const isField = (word: string): boolean => BUILT_IN_FIELDS.named(word) !== undefined
   const tickerWords = words.filter(word => !isField(word) && word !== ALL_FIELDS)
   for (const word of tickerWords) refuseMistypedField(word)

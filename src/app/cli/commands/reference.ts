@@ -9,13 +9,13 @@ import { longName } from '../command-line.js'
 import { loadFields } from '../config.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
-import { POOL_OPTIONS, TIMEFRAME } from '../options.js'
+import { TICKERS_OPTIONS, TIMEFRAME } from '../options.js'
 import { type Answer, jsonText } from '../output.js'
-import { everyTicker, isPooled, tickersOfLine } from '../tickers.js'
+import { everyTicker, hasTickersOption, tickersOfLine } from '../tickers.js'
 
 /** The reference of fields, names and schemas, for people, programs and shells. */
 
-const CHECK_OPTIONS = [TIMEFRAME, ...POOL_OPTIONS]
+const CHECK_OPTIONS = [TIMEFRAME, ...TICKERS_OPTIONS]
 
 const fields: Command = {
   arguments: [
@@ -30,7 +30,7 @@ const fields: Command = {
   async run(context, args) {
     // A server lists only the built-in fields, without their rules.
     context.refuseRemote()
-    const words = args.rest(0)
+    const words = args.argumentList(0)
     if (words[0] === 'check') {
       const [, file, ...others] = words
       if (file !== undefined && others.length === 0) return checkFields(context, args, file)
@@ -58,7 +58,7 @@ async function checkFields(context: Context, args: Args, file: string): Promise<
   const ownNames = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
   if (ownNames.length === 0) return context.notice(`No field: ${file} defines none.`)
   const allTickers = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
-  const tickers = isPooled(args) ? await tickersOfLine(context, args, [], allTickers) : await allTickers()
+  const tickers = hasTickersOption(args) ? await tickersOfLine(context, args, [], allTickers) : await allTickers()
   const timeframe = timeframeValue('timeframe', args.text('timeframe') ?? 'daily')
   const local = (await context.local()).withFields(set)
   const counts = await bandCounts(local, { fields: ownNames, tickers, timeframe }, context.step)

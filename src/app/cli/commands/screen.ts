@@ -14,7 +14,7 @@ import type { Args, Command } from '../command.js'
 import { nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { readSmallFile } from '../formats.js'
-import { POOL_OPTIONS, WIDE } from '../options.js'
+import { TICKERS_OPTIONS, WIDE } from '../options.js'
 import { marketTickers, searchedTickers } from '../tickers.js'
 
 const { when: _when, as_of: _asOf, ...OPTIONS } = SCREEN
@@ -31,7 +31,7 @@ const screenCommand: Command = {
   ],
   options: [
     ...optionsOf(OPTIONS),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ['--wide', `every match, not only the first ${MOST_LISTED}`],
     ...WEBHOOK_OPTIONS,
     ['--columns <NAMES>', 'only these columns, in this order', 'repeatable'],
@@ -126,7 +126,7 @@ async function noticeNoMatch(context: Context, args: Args, { scanned, stale, as_
 const changesCommand: Command = {
   options: [
     ...optionsOf(CHANGES),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     WIDE,
     ...WEBHOOK_OPTIONS,
     ['--fail-empty', 'exit with 3 when nothing changed'],

@@ -15,7 +15,7 @@ import { type OpenedService, openService } from '../../open/service.js'
 import type { Command } from '../command.js'
 import { CONFIG_KEYS, readTextFile } from '../config-file.js'
 import type { Context } from '../context.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { ClosedPipe, type Stream } from '../world.js'
 import { ACCOUNTS } from './accounts.js'
 
@@ -210,7 +210,7 @@ async function showServing(
     ...(accounts > 0 ? [count(accounts, 'account')] : NO_ACCOUNT),
     'Ctrl-C ends it.',
   ]
-  await context.show(oneRow(row, notes, [url, `docs ${row.docs}`]))
+  await context.show(oneRowAnswer(row, notes, [url, `docs ${row.docs}`]))
   const vendorNote = `some bars are of ${vendors.join(', ')}: most vendors do not allow to serve them to others`
   if (vendors.length > 0) await context.notice(`${vendorNote}; their terms: bands providers ${vendors[0]}`)
   if (sample) await context.notice('the sample is served; load your own and start again: bands import FILE.csv')

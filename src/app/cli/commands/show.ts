@@ -16,21 +16,21 @@ import {
   FIELD,
   historyQuery,
   POOL_ARGUMENTS,
-  POOL_OPTIONS,
   poolTarget,
   refuseFieldBeforeTicker,
   TICKER,
+  TICKERS_OPTIONS,
   TIMEFRAME,
   targetOf,
 } from '../options.js'
 import type { Answer } from '../output.js'
-import { isPooled } from '../tickers.js'
+import { hasTickersOption } from '../tickers.js'
 
 const showCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ['--height <LINES>', 'lines of the price, 3 to 60 (default 12; 4 for several tickers)'],
     ['--ascii', 'draw with plain characters'],
   ],
@@ -46,13 +46,13 @@ const showCommand: Command = {
   /** Draws the price and the bands of one ticker, or small pictures of several. */
   async run(context, args) {
     const { tickers, ...target } = await poolTarget(context, args, 'show')
-    const isPool = tickers.length > 1 || isPooled(args)
+    const isPool = tickers.length > 1 || hasTickersOption(args)
     const height = integerValue('height', args.text('height') ?? (isPool ? '4' : '12'), 3, 60)
     const style = { height, ascii: args.flag('ascii') }
     const query = historyQuery(context, args, { ticker: tickers[0]!, ...target })
     if (isPool) return showMultiples(context, { ...query, tickers }, style)
     const fullTimeline = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
-    const isShownWhole = context.isRowByRow || query.after !== undefined
+    const isShownWhole = context.isRowFormat || query.after !== undefined
     const bars = isShownWhole ? fullTimeline.bars : fullTimeline.bars.slice(-SHOWN_BARS)
     await context.show(timelineAnswer({ ...fullTimeline, bars }, style))
     const omitted = fullTimeline.bars.length - bars.length
@@ -65,7 +65,7 @@ const showCommand: Command = {
 /** Draws several tickers next to each other, each on its own scale. Machines get the rows of all. */
 async function showMultiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
   const local = await context.local()
-  const maxBars = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
+  const maxBars = context.isRowFormat ? Number.POSITIVE_INFINITY : SHOWN_BARS
   const timelines: Timeline[] = []
   for (const ticker of tickers) {
     timelines.push(await timeline(local, { ...query, ticker }, maxBars))

@@ -20,7 +20,7 @@ import {
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Row } from '../formats.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { openForImport } from '../writing.js'
 import { progressText } from './import.js'
 
@@ -92,7 +92,7 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   const loaded = `loaded ${tickers} with ${count(bars, 'bar')} and ${count(records, 'fact')}`
   const notes = [loaded, ...reports.flatMap(({ note }) => note ?? [])]
   await context.show({
-    ...oneRow({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }, notes),
+    ...oneRowAnswer({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }, notes),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
     rows: reports,
   })

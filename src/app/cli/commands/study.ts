@@ -5,14 +5,21 @@ import { describeStudy } from '../../present/study.js'
 import type { Command } from '../command.js'
 import { quotedLine } from '../command-line.js'
 import { noticeEmptyStudy } from '../notices.js'
-import { otherOptions, POOL_ARGUMENTS, POOL_OPTIONS, signalOptions, tickersAndField, underHeading } from '../options.js'
+import {
+  otherOptions,
+  POOL_ARGUMENTS,
+  signalOptions,
+  TICKERS_OPTIONS,
+  tickersAndField,
+  underHeading,
+} from '../options.js'
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 const studyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...underHeading('Which events', signalOptions(STUDY)),
-    ...underHeading('Tickers, if they are not named before the field', POOL_OPTIONS),
+    ...underHeading('Tickers, if they are not named before the field', TICKERS_OPTIONS),
     ...otherOptions(STUDY),
     ['--wide', 'every statistic there is', 'once', 'Output'],
     ...fileOptions(['occurrences']),

@@ -6,14 +6,14 @@ import { sweep } from '../../../research/sweep/sweep.js'
 import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import type { Command } from '../command.js'
-import { POOL_OPTIONS, TICKERS, underHeading } from '../options.js'
+import { TICKERS, TICKERS_OPTIONS, underHeading } from '../options.js'
 import { fileOptions, outputFiles, showResult, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
-import { defaultTickersWithNotice, isPooled, tickersOfLine } from '../tickers.js'
+import { defaultTickersWithNotice, hasTickersOption, tickersOfLine } from '../tickers.js'
 
 const sweepCommand: Command = {
   arguments: [TICKERS],
   options: [
-    ...underHeading('Tickers, if they are not named in the line', POOL_OPTIONS),
+    ...underHeading('Tickers, if they are not named in the line', TICKERS_OPTIONS),
     ...optionsOf(SWEEP),
     ['--limit <N>', 'rows of the table (default 10)', 'once', 'Output'],
     ['--wide', 'all that was assumed, word by word'],
@@ -38,14 +38,14 @@ const sweepCommand: Command = {
   async run(context, args) {
     const files = await outputFiles(args, ['cells'])
     const limit = integerValue('limit', args.text('limit') ?? '10', 1, 100_000)
-    const namesNoTicker = args.rest(0).length === 0 && !isPooled(args)
+    const namesNoTicker = args.argumentList(0).length === 0 && !hasTickersOption(args)
     const defaults = namesNoTicker ? await defaultTickersWithNotice(context) : null
     if (defaults?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw wrong('ticker', 'TICKER is missing.', { allowed })
     }
     const market = await studyMarket(context)
-    const tickers = defaults ?? (await tickersOfLine(context, args, args.rest(0), () => market.withBars()))
+    const tickers = defaults ?? (await tickersOfLine(context, args, args.argumentList(0), () => market.withBars()))
     const query = parseSweep({ ...args.params(Object.keys(SWEEP)), tickers }, context.fields)
     const result = await withTrials(context, trials => sweep(market, query, { trials, step: context.step }))
     await showResult(context, args, describeSweep(result, { limit }), cellRecords(result))

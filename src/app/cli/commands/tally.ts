@@ -13,14 +13,20 @@ import type { Tally } from '../../../research/tally/tally.js'
 import type { Args, Command } from '../command.js'
 import { eventWords, MAX_TICKERS_IN_NEXT_LINE, nextLine } from '../command-line.js'
 import type { Context } from '../context.js'
-import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery, REPORT, TIMEFRAME, WIDE } from '../options.js'
-import { defaultTickersWithNotice, everyTicker, isPooled, tickersOfLine, tickersWithFields } from '../tickers.js'
+import { POOL_ARGUMENTS, pooledQuery, REPORT, TICKERS_OPTIONS, TIMEFRAME, WIDE } from '../options.js'
+import {
+  defaultTickersWithNotice,
+  everyTicker,
+  hasTickersOption,
+  tickersOfLine,
+  tickersWithFields,
+} from '../tickers.js'
 
 const tallyCommand: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ...optionsOf(TALLY),
     WIDE,
     REPORT,
@@ -50,7 +56,7 @@ const tallyCommand: Command = {
     const result = await (bands.server === null ? withTrials(context, runTally) : runTally(null))
     await context.show(describeTally(result), { wide: args.flag('wide') })
     if (report !== undefined) await writeReport(context, report, null, result)
-    if (result.events > 0) return context.hint(...tallyHints(result, context.argv, isPooled(args)))
+    if (result.events > 0) return context.hint(...tallyHints(result, context.argv, hasTickersOption(args)))
     const { noticeNoEventOfPool } = await import('../notices.js')
     await noticeNoEventOfPool(context, bands, query, result)
     if (args.flag('fail-empty')) context.exitCode = 3
@@ -73,7 +79,7 @@ const nowCommand: Command = {
     ...optionsOf(NOW, ['field']),
     TIMEFRAME,
     ...optionsOf(BAND_FILTER),
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     ['--fail-empty', 'exit with 3 when nothing is in such a band'],
   ],
   examples: [
@@ -119,7 +125,7 @@ const allTickersOfNow = (context: Context): Promise<readonly string[]> => everyT
 
 /** The tickers that the line names, otherwise the default ones; empty if the question is about all. */
 async function tickersOfNow(context: Context, args: Args): Promise<string[]> {
-  const words = args.rest(0)
+  const words = args.argumentList(0)
   if (words.length > 0 || args.value('tickers') !== undefined || args.value('watch') !== undefined)
     return tickersOfLine(context, args, words, () => allTickersOfNow(context))
   return args.flag('all') ? [] : defaultTickersWithNotice(context)
@@ -204,7 +210,7 @@ const transitionsCommand: Command = {
     ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
     ...optionsOf(WHEN),
     ['--context <T:F>', 'compare by the band that a second ticker was in: GSPC:trend_direction'],
-    ...POOL_OPTIONS,
+    ...TICKERS_OPTIONS,
     WIDE,
   ],
   examples: [

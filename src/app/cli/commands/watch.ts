@@ -16,7 +16,7 @@ import {
 import { type Column, column, describeList } from '../../present/description.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { oneRow } from '../output.js'
+import { oneRowAnswer } from '../output.js'
 import { parseTickers } from '../tickers.js'
 
 const NAME = ['<NAME>', 'the list (bands watch list); case does not matter'] as const
@@ -32,7 +32,7 @@ const add: Command = {
     'Lists are your own, in a file next to the database; bands backup copies them. Every command that takes --tickers takes --watch NAME, also with the name of a condition (bands conditions).',
   ],
   async run(context, args) {
-    const tickers = await parseTickers(args.rest(1), context.world)
+    const tickers = await parseTickers(args.argumentList(1), context.world)
     await showList(context, await addToList(context.choice, args.argument(0)!, tickers))
     await noticeMissingTickers(context, tickers)
   },
@@ -70,10 +70,10 @@ const remove: Command = {
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
     const { name } = findList(args.argument(0)!, await readLists(context.choice))
-    const tickers = await parseTickers(args.rest(1), context.world)
+    const tickers = await parseTickers(args.argumentList(1), context.world)
     const remaining = await removeFromList(context.choice, name, tickers)
     if (remaining !== null) return showList(context, remaining)
-    await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
+    await context.show(oneRowAnswer({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
   },
 }
 
@@ -84,7 +84,7 @@ async function showList(context: Context, { name, condition, tickers }: NamedLis
   // The list of a condition is one row without a ticker.
   const tickerCells = condition === null ? tickers : [null]
   await context.show({
-    ...oneRow({ schema: 'bands.watch-list/1', name, condition, tickers }, [content], title),
+    ...oneRowAnswer({ schema: 'bands.watch-list/1', name, condition, tickers }, [content], title),
     columns: ['name', 'condition', 'ticker'],
     rows: tickerCells.map(ticker => ({ name, condition, ticker })),
   })
@@ -153,14 +153,16 @@ const removeConditionCommand: Command = {
   examples: ['bands conditions remove dip'],
   async run(context, args) {
     const { name, users } = await removeCondition(context.choice, args.argument(0)!)
-    await context.show(oneRow({ schema: 'bands.condition-removed/1', name }, [`@${name} is removed`]))
+    await context.show(oneRowAnswer({ schema: 'bands.condition-removed/1', name }, [`@${name} is removed`]))
     if (users.length > 0) await context.remark(`still used by ${users.map(user => `@${user}`).join(', ')}.`)
   },
 }
 
 async function showCondition(context: Context, { name, condition, meaning }: ShownCondition): Promise<void> {
   const lines = meaning === null || condition === meaning ? [condition] : [condition, `that is: ${meaning}`]
-  await context.show(oneRow({ schema: 'bands.condition/1', name, condition, means: meaning }, lines, [`@${name}`]))
+  await context.show(
+    oneRowAnswer({ schema: 'bands.condition/1', name, condition, means: meaning }, lines, [`@${name}`]),
+  )
 }
 
 export const commands = {
