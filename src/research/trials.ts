@@ -253,7 +253,7 @@ class FallbackTrials implements Trials {
     this.#ledger = ledger
   }
 
-  /** Notes trials, or remembers them if the log cannot be written. Returns the number of all trials noted so far. */
+  /** Notes trials, or remembers them if the log cannot be written. Returns their number now, of the kind and of all. */
   async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
     try {
       return await this.#ledger.note(kind, trials)

@@ -240,7 +240,10 @@ class Run {
       this.#result.tied++
   }
 
-  /** The candidates that fill on a calendar index and fall into no earlier trade: by rank, equal ones shuffled. */
+  /**
+   * The candidates that fill on a calendar index and fall into no earlier trade, by rank. Equal ones are shuffled, or
+   * without `#random` in order of ticker.
+   */
   #candidatesOn(index: number): Int32Array {
     const { byFillDay, fillDayStarts } = this.#candidates
     let count = 0

@@ -361,7 +361,7 @@ const WORK_MS = 40
 /** Reports progress of long work, and lets other work run now and then. Cheap to await often. */
 export type Checkpoint = (text: () => string) => Promise<void>
 
-/** Makes a checkpoint. It does nothing until 40 ms have passed since the last pause. */
+/** Makes a checkpoint. It does nothing until WORK_MS have passed since the last pause. */
 export function checkpointOf(step: Step | undefined): Checkpoint {
   let nextPause = performance.now() + WORK_MS
   return async text => {
