@@ -84,6 +84,7 @@ function stripesOf({ codes, bands, field }: ChartPrices, days: readonly number[]
     bands,
     starts: starts.map(i => days[i]!),
     codes: starts.map(i => codes[i]!),
+    // The last bar takes one day.
     end: (days.at(-1) ?? 0) + 1,
   }
 }

@@ -46,13 +46,14 @@ export async function describeInputs(
   return { adjustment: isUniform ? ADJUSTMENTS[adjustment] : null, inputs }
 }
 
-/** The tickers, fields, lags, contexts and benchmarks that a result depends on. Grids and comparisons list them. */
+/** The tickers, fields, lags, contexts and benchmarks that a result depends on. */
 function inputsOfResult(result: PricedResult): Inputs {
   const { tickers, timeframe } = result
   if (result.schema === 'bands.sweep/2') {
     const { fields, contexts, when, lag = 0 } = result
     return { tickers, timeframe, fields: compact([...fields, when]), lags: [lag], companions: contexts }
   }
+  // A grid or a comparison already lists its inputs.
   if ('fields' in result)
     return { tickers, timeframe, fields: result.fields, lags: result.lags, companions: result.contexts }
   if (result.schema === 'bands.study/2') {

@@ -13,6 +13,7 @@ export function windowRecords(study: EventStudy): Records {
 function windowRecord(study: EventStudy, window: StudyWindow): Records['rows'][number] {
   const { tickers, field, bands, timeframe } = study
   const { tests, intervals, abnormal, histogram: _histogram, ...figures } = window
+  const [mainAbnormalTest] = abnormal?.tests ?? []
   return {
     ...tickerColumns(tickers),
     field,
@@ -26,7 +27,7 @@ function windowRecord(study: EventStudy, window: StudyWindow): Records['rows'][n
     abnormal:
       abnormal === null
         ? null
-        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
+        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: mainAbnormalTest?.p ?? null },
   }
 }
 

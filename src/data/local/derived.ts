@@ -165,7 +165,7 @@ function dataKey(ticker: string | typeof QUERIED, timeframe: Timeframe): string 
 
 /**
  * The data that some fields need, by `dataKey`: recorded fields their records, own fields their bars. A condition (a
- * ruled field) needs what the fields that it names need. Its own entry may stay empty.
+ * ruled field) needs what the fields that it names need, so the entry of its own ticker may stay empty.
  */
 function neededData(cache: FieldSource, fields: readonly AnyField[], timeframe: Timeframe): Needs {
   const needs = new Map<string, Need>()
@@ -234,7 +234,7 @@ export function dataOfNamedTickers(cache: FieldSource, field: RuledField, timefr
 
 /**
  * The columns of a condition's subjects (the fields that it tests) on one ticker, by their printed names.
- * @param named the data of the tickers that it names, where they were read before
+ * @param named the data of the tickers that it names, if they are already read
  */
 export async function subjectColumns(
   cache: FieldSource,

@@ -43,7 +43,7 @@ export async function* exportGroups(
   { table, filter, byYear }: GroupedTable,
   tasks: readonly (readonly string[])[],
 ): AsyncGenerator<TableGroup[]> {
-  const { isForThreads, today } = await readTableFilter(cache, table, filter)
+  const { canUseThreads, today } = await readTableFilter(cache, table, filter)
   const tickers = tasks.reduce((sum, task) => sum + task.length, 0)
   const rows = { table, byYear }
   yield* runInOrder(
@@ -52,7 +52,7 @@ export async function* exportGroups(
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
       tasks,
       // 0: only this thread works.
-      ms: isForThreads ? tickers * MS_PER_TICKER : 0,
+      ms: canUseThreads ? tickers * MS_PER_TICKER : 0,
       here: task => tableGroups(cache, { table, filter, byYear }, task),
     },
     { threads: cache.threads },

@@ -84,7 +84,7 @@ export async function* exportEventBlocks(
   filter: ExportFilter,
   separator: string,
 ): AsyncGenerator<TextBlock> {
-  const { tickers, today, isForThreads } = await readTableFilter(cache, 'events', filter)
+  const { tickers, today, canUseThreads } = await readTableFilter(cache, 'events', filter)
   const rows = { between: separator }
   const blocks = runInOrder(
     {
@@ -92,7 +92,7 @@ export async function* exportEventBlocks(
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, rows }),
       tasks: tickers,
       // 0: only this thread works.
-      ms: isForThreads ? tickers.length * MS_PER_TICKER : 0,
+      ms: canUseThreads ? tickers.length * MS_PER_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, separator),
     },
     { threads: cache.threads },
@@ -165,15 +165,15 @@ async function readExportFilter(cache: Cache, filter: ExportFilter, what: 'event
 }
 
 /**
- * The tickers of a table's filter, today, and whether threads can read its rows: not with a condition or own fields.
+ * The tickers of a table's filter, today, and `canUseThreads`: false with a condition or a field of the user's own.
  * Throws like readExportFilter.
  */
 export async function readTableFilter(cache: Cache, table: ExportTable, filter: ExportFilter) {
   if (table === 'bars') entitleExport(cache.tier)
   const { fields, when } = table === 'bars' ? NO_FIELDS : await readExportFilter(cache, filter, table)
-  // A thread knows only the specified fields.
-  const isForThreads = when === null && fields.every(isRecorded)
-  return { tickers: await chosenTickers(cache, filter), today: await cache.today(), isForThreads }
+  // A thread knows only the built-in fields.
+  const canUseThreads = when === null && fields.every(isRecorded)
+  return { tickers: await chosenTickers(cache, filter), today: await cache.today(), canUseThreads }
 }
 
 const NO_FIELDS = { fields: [], when: null }

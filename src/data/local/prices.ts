@@ -52,6 +52,7 @@ export class Prices {
     entitleAftermath(cache.tier)
     const today = await cache.today()
     const rangeStart = planOf(cache.tier).rangeStart(today)
+    // With `copiesBars`, each ticker's bars overwrite those of the ticker before.
     const memory = new SeriesMemory()
     const readBars = (ticker: string): Promise<ImportedBars> =>
       copiesBars ? this.#readBars(ticker, timeframe, today, memory) : this.#barsFromCache(ticker, timeframe, today)

@@ -219,7 +219,7 @@ export function performanceCounts(
   const counts = PERFORMANCES.map(() => 0)
   const ranks = outcomes!.ranks[windowIndex]!
   for (let i = 0; i < barIndexes.length; i++) {
-    // Among the earlier returns over the window; negative if they are too few.
+    // The rank of the bar's return among the earlier ones over the window; negative if those are too few.
     const rank = ranks[barIndexes[i]!]!
     if (rank >= 0) counts[performanceIndex(rank, barIndexes[i]!, window)]!++
   }

@@ -59,7 +59,7 @@ interface DatedQuery extends Pick<FoundEvents, 'view' | 'context' | 'when' | 'ra
  */
 async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery): Promise<WhyEmpty> {
   const { view, context, when, rangeStart, from, to, range, band } = parts
-  // The same query with fewer and fewer filters. A condition filters by its view, which NO_EXTRA_VIEWS does not have.
+  // First the query with only its bands, then also with its dates. NO_EXTRA_VIEWS leaves the condition out.
   const { context: contextQuery, ...withoutContext } = query
   const { after: _after, before: _before, ...withoutDates } = withoutContext
   const eventsInRange = matchingEvents(view, withoutDates, rangeStart, NO_EXTRA_VIEWS)
@@ -79,7 +79,7 @@ async function whyNoEvents(cache: Cache, query: HistoryQuery, parts: DatedQuery)
   const truths = when === null ? null : bandsByBar(when.record!, when.bars)
   if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
     return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
-  // Only the context is left.
+  // The events have the dates and the condition, so the context is the cause.
   const missing = await missingFactsOfField(cache, contextQuery!.ticker, contextQuery!.field)
   if (missing !== null) return { code: 'context_lacks', missing }
   const entered = new Set(bars.map(bar => bandEnteredBy(context!, view, bar)))
