@@ -193,6 +193,7 @@ export class Local extends Cache implements Source, PricedSource {
     if (this.#prices === null) {
       // A question about events needs no prices, and need not load the code for them.
       const { Prices } = await import('./prices.js')
+      // Another call may have made the reader during the import.
       this.#prices ??= new Prices(this)
     }
     return this.#prices
