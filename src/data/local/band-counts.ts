@@ -44,10 +44,10 @@ export async function bandCounts(
   const { fields, tickers, timeframe } = query
   const sums = fields.map(name => new CountSums(cache.field(name).bands.length))
   let done = 0
-  for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false })) {
+  for await (const viewOfField of cache.views({ tickers, timeframe, fields, outcomes: false })) {
     step?.(() => `fields check  ${tickers[done]}  ${done + 1} of ${tickers.length}`)
     for (const [fieldIndex, name] of fields.entries()) {
-      const { record, bars, events } = await viewOn(name)
+      const { record, bars, events } = await viewOfField(name)
       sums[fieldIndex]!.add(record === null ? new Uint8Array(bars).fill(UNDEFINED) : bandsByBar(record, bars))
       for (let i = 0; i < events; i++) sums[fieldIndex]!.events[record!.bands[i]!]!++
     }

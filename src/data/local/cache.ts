@@ -124,16 +124,16 @@ export class Cache {
     let today: Day | null = null
     let context: View | null = null
     let tickersRead = 0
-    for await (const viewOn of this.views(seriesQuery)) {
+    for await (const viewOfField of this.views(seriesQuery)) {
       const ticker = tickers[tickersRead++]!
       today ??= await this.today()
       for (const field of fields) {
         if (tickersRead === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
-        const viewOrPromise = viewOn(field)
+        const viewOrPromise = viewOfField(field)
         // A whole market has ten thousand views per field: an `await` without need would take a part of the time.
         const view = viewOrPromise instanceof Promise ? await viewOrPromise : viewOrPromise
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
-        const condition = when === undefined ? null : await viewOn(when)
+        const condition = when === undefined ? null : await viewOfField(when)
         yield this.#findInView(view, { ...query, ticker, field }, today, { context, when: condition })
       }
     }
@@ -146,12 +146,12 @@ export class Cache {
   async *views(query: DerivedQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
     for await (const { series, bars } of this.eachSeries(query)) {
       const { entry, calendar, outcomes, unsettled } = series
-      const viewOn = (field: string): View => {
+      const viewOfField = (field: string): View => {
         const record = recordIn(series.fields, field)
         return viewOf({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
       }
       yield field =>
-        unsettled.length === 0 ? viewOn(field) : this.refuseUnsettled(series, field).then(() => viewOn(field))
+        unsettled.length === 0 ? viewOfField(field) : this.refuseUnsettled(series, field).then(() => viewOfField(field))
     }
   }
 

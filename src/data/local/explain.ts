@@ -287,11 +287,11 @@ function explainEvent(view: View, barIndex: number, tier: Tier | null): Explaine
   const { record, days } = view
   const eventIndex = eventsUpTo(view, days[barIndex]!) - 1
   if (record === null || eventIndex < 0 || record.bars[eventIndex] !== barIndex) return null
-  const { duration } = TIMEFRAMES[view.timeframe]
+  const { duration: durationKey } = TIMEFRAMES[view.timeframe]
   const event = historicEvents(view, Int32Array.of(eventIndex))[0]!
-  const lasted = event[duration] ?? null
+  const lasted = event[durationKey] ?? null
   const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback } = event
-  if (!planOf(tier).aftermath) return { prev_band, [duration]: lasted, windows: null }
+  if (!planOf(tier).aftermath) return { prev_band, [durationKey]: lasted, windows: null }
   const firstFlip = eventIndex + 1 - record.flips[eventIndex]!
   return {
     prev_band,
@@ -300,7 +300,7 @@ function explainEvent(view: View, barIndex: number, tier: Tier | null): Explaine
     flips_lookback: flips_lookback!,
     flips: Array.from(record.bars.subarray(firstFlip, eventIndex + 1), bar => formatDay(days[bar]!)),
     stability: explainStability(view, eventIndex),
-    [duration]: lasted,
+    [durationKey]: lasted,
     windows: Object.fromEntries(
       windowNames(view.timeframe).map((name, w) => [name, explainWindow(view, barIndex, event, name, w)]),
     ),

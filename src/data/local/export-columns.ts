@@ -199,7 +199,7 @@ function addEvents(
 ): void {
   const { field, view, columns, figures } = events
   const { ticker, timeframe, bands } = view
-  const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
+  const { duration: durationName, flipsLookback, unit } = TIMEFRAMES[timeframe]
   const start = group.addNulls(to - from)
   const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
   fillSame(group, start, { ticker, field, timeframe, flips_lookback: `${flipsLookback}${unit}` })
@@ -209,7 +209,7 @@ function addEvents(
   fillCoded(left!, start, { words: bands, codes: columns.left, rows })
   fillCoded(stability!, start, { words: STABILITIES, codes: columns.stability, rows })
   copyRows(group.column('flips_recent_at_entry').values, start, columns.flips, rows)
-  const durations = group.column(duration).values
+  const durations = group.column(durationName).values
   for (const [i, row] of rows.entries()) {
     const lasted = columns.lasted[row]!
     durations[start + i] = lasted === NOT_ENDED ? NULL_INTEGER : lasted

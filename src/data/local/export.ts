@@ -131,10 +131,10 @@ export async function* filteredEvents(
   const eventFilter = withoutNulls({ bands: bands.length > 0 ? bands : undefined, after, before })
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      const viewOn = await firstItem(cache.views({ ...seriesQuery, tickers: [ticker], timeframe }))
-      const extraViews = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOn(when) }
+      const viewOfField = await firstItem(cache.views({ ...seriesQuery, tickers: [ticker], timeframe }))
+      const extraViews = when === null ? NO_EXTRA_VIEWS : { ...NO_EXTRA_VIEWS, when: await viewOfField(when) }
       for (const field of names) {
-        const view = await viewOn(field)
+        const view = await viewOfField(field)
         const query = { ticker, field, timeframe, ...eventFilter }
         yield { field, view, indexes: matchingEvents(view, query, FROM_FIRST_DAY, extraViews) }
       }

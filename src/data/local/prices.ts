@@ -57,11 +57,11 @@ export class Prices {
     const readBars = (ticker: string): Promise<ImportedBars> =>
       copiesBars ? this.#readBars(ticker, timeframe, today, memory) : this.#barsFromCache(ticker, timeframe, today)
     let tickersRead = 0
-    for await (const viewOn of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
+    for await (const viewOfField of cache.views({ tickers, timeframe, fields, outcomes: false, lag })) {
       const { prices, importedAt } = await readBars(tickers[tickersRead++]!)
       const states: States[] = []
       for (const field of fields) {
-        const view = await viewOn(field)
+        const view = await viewOfField(field)
         // An import may have replaced the bars between the two reads.
         if (view.importedAt !== importedAt) {
           this.#bars.clear()

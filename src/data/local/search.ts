@@ -155,15 +155,15 @@ class Rows {
     if (tickers.length === 0) return
     const readFields = fields.length > 0 ? [...new Set(fields)] : [FIELD_FOR_DATES]
     let i = 0
-    for await (const viewOn of this.#local.views({ tickers, timeframe, fields: readFields, outcomes: false })) {
-      const { days, bars } = await viewOn(readFields[0]!)
+    for await (const viewOfField of this.#local.views({ tickers, timeframe, fields: readFields, outcomes: false })) {
+      const { days, bars } = await viewOfField(readFields[0]!)
       const listedTicker = listed[i++]!
       // Lets the thread work on other requests.
       if (i % TICKERS_PER_TURN === 0) await setImmediate()
       this.#options.signal?.throwIfAborted()
       if (hasStopped({ days: days.subarray(0, bars), timeframe }, this.#options.day)) continue
       const row: Row = { listed: listedTicker, last: days[bars - 1]!, bands: new Map() }
-      for (const field of fields) row.bands.set(field, lastBand(await viewOn(field)))
+      for (const field of fields) row.bands.set(field, lastBand(await viewOfField(field)))
       yield row
     }
   }
@@ -205,8 +205,8 @@ class Rows {
     const { columns, signal } = this.#options
     const fields = columns.flatMap(({ field }) => (field === null || bands.has(field) ? [] : [field]))
     const seriesQuery = { tickers: [listed.entry.ticker], timeframe, fields, outcomes: false }
-    for await (const viewOn of this.#local.views(seriesQuery))
-      for (const field of fields) bands.set(field, lastBand(await viewOn(field)))
+    for await (const viewOfField of this.#local.views(seriesQuery))
+      for (const field of fields) bands.set(field, lastBand(await viewOfField(field)))
     // A result takes a millisecond, so this lets the thread work on other requests.
     await setImmediate()
     signal?.throwIfAborted()

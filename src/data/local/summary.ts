@@ -113,8 +113,10 @@ async function readViews(
 ): Promise<Map<string, View>> {
   const views = new Map<string, View>()
   if (fields.length === 0) return views
-  const viewOn = await firstItem(local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }))
-  for (const field of fields) views.set(field, await viewOn(field))
+  const viewOfField = await firstItem(
+    local.views({ tickers: [ticker], timeframe, fields: [...fields], outcomes: false }),
+  )
+  for (const field of fields) views.set(field, await viewOfField(field))
   return views
 }
 
