@@ -121,22 +121,22 @@ const isCommand = (words: string): boolean => CATALOGUE.some(({ name }) => name 
 
 /** The error for a word after a group: a ticker after `watch`, a strategy after `check`; undefined for others. */
 export function suggestInGroup(group: string, word: string, argv: readonly string[]): InvalidParameter | undefined {
-  const described = `${quoted(word)} of ${group}`
+  const wordOfGroup = `${quoted(word)} of ${group}`
   if (group === 'watch' && isTicker(word) && word === word.toUpperCase()) {
     const [reason, line] = suggestByNextWord('add', argv.slice(argv.indexOf(word)))!
-    return noCommandError(described, word, reason, line)
+    return noCommandError(wordOfGroup, word, reason, line)
   }
   const meant = (IN_GROUPS[word] ?? []).map(name => `${group} ${name}`).find(isCommand)
   if (meant !== undefined) {
     const wordsAfter = argv.slice(argv.indexOf(word) + 1)
-    return noCommandError(described, word, sentence`it is ${remedy(meant)}`, remedy(meant, wordsAfter))
+    return noCommandError(wordOfGroup, word, sentence`it is ${remedy(meant)}`, remedy(meant, wordsAfter))
   }
   if (group === 'check' && isStrategy(word))
-    return noCommandError(described, word, RUNS_A_STRATEGY, remedy('backtest', [word]))
+    return noCommandError(wordOfGroup, word, RUNS_A_STRATEGY, remedy('backtest', [word]))
   const [field] = group === 'scan' ? fieldsWithBand(word, BUILT_IN_FIELDS) : []
   if (field === undefined) return undefined
   const reason = 'bands screen lists the tickers in any band'
-  return noCommandError(described, word, reason, remedy('screen', [`${field} = ${word}`]))
+  return noCommandError(wordOfGroup, word, reason, remedy('screen', [`${field} = ${word}`]))
 }
 
 /** Suggests a command for `add`, `search`, `find` or `lookup` by the next word; undefined for other words. */

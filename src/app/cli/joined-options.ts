@@ -24,7 +24,10 @@ export function optionWithPart(specs: readonly OptionSpec[], typed: string): [Op
 /** The parameter of an option: `--cost-fixed` → `cost_fixed`. */
 export const paramOf = ([flags]: OptionSpec): string => /--([\w-]+)/.exec(flags)![1]!.replaceAll('-', '_')
 
-/** The options of a command; those whose parameters are parts of one option (--validate) become that option. */
+/**
+ * The options of a command; those whose parameters are parts of one option (--validate) become that option, and their
+ * parameters are added to `PARTS`.
+ */
 export function joinOptions(specs: readonly OptionSpec[]): OptionSpec[] {
   // `validate split` for a part of --validate, one word for an option with another name, '' for an ordinary option.
   const partText = (spec: OptionSpec): string => parameterOf(spec)?.part ?? ''

@@ -114,7 +114,7 @@ export async function withLockedFolder<T>(
   }
 }
 
-/** The tables of a locked folder. Finishes the change of a killed run. Throws for strange files in the folder. */
+/** The tables of a locked folder. Finishes the change of a killed run. Throws for files that no export listed. */
 function openFolder(named: NamedFolder): Tables {
   const folder = named.path
   if (existsSync(join(folder, PENDING_CHANGE)))
@@ -246,6 +246,7 @@ function viewText(table: string, columns: readonly string[], files: string): str
 /** The objects of JSON with a key for each window, as SQL: `returns` is a struct of return_5d, return_21d and so on. */
 export function windowStructs(columns: readonly string[]): { name: string; text: string }[] {
   return Object.entries(WINDOW_PREFIX).flatMap(([key, prefix]) => {
+    // In JSON, `aftermath` has an object with `performance` for each window.
     const isPerformance = key === 'performance'
     const windowColumns = columns.filter(column => column.startsWith(prefix) && /\d[dw]$/.test(column))
     if (windowColumns.length === 0) return []

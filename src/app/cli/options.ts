@@ -226,7 +226,7 @@ export async function poolTarget(context: Context, args: Args, command: string) 
   return tickersAndField(context, args, command, loadedTickers, `, or bands ${command} TICKER... --when CONDITION`)
 }
 
-/** The query for events of several tickers: tickers, field and filters. Throws as tickersAndField does. */
+/** The query for events of several tickers: tickers, field and filters. Throws InvalidParameter, NotFound. */
 export async function pooledQuery(
   context: Context,
   args: Args,

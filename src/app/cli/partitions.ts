@@ -57,7 +57,10 @@ export function writePartitions(
   return withLockedFolder(folder, tables => updateTable(tables, local, table, filter, options), onWait)
 }
 
-/** Brings the files of a table up to date. @param tables those of the folder, which is locked */
+/**
+ * Brings the files of a table up to date; with named tickers only their files, and the others stay.
+ * @param tables those of the folder, which is locked
+ */
 async function updateTable(
   tables: Tables,
   local: Local,

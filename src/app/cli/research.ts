@@ -65,6 +65,7 @@ export function fileOptions(tables: readonly string[]): OptionSpec[] {
     placeholder: 'TABLE=FILE',
     example: `${tables[0]}=${tables[0]}.csv`,
     repeats: true,
+    // `outputFiles` checks the values.
     parse: (_: string, written: unknown) => written,
   } as const
   const help = `write ${tables.join(', or ')} to a file: .csv, .ndjson or .json`

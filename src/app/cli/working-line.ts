@@ -241,7 +241,8 @@ function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTicker
   return words
 }
 
-/** Arguments of a command for tickers, fields or one of several words. Those that it does not take become options. */
+/** The arguments among the words: tickers, fields, files and one listed word. Tickers and fields may become options. */
+
 function otherArguments(
   line: Line,
   { tickers, fields, files }: SortedWords,

@@ -11,23 +11,24 @@ import { refuseUnfinishedRestore } from './database.js'
 import { type AccountsChoice, accountsPath, databasePath, filesOf, refuseSharedSecret } from './paths.js'
 
 /**
- * Opens the accounts of a server. Throws NotFound if they are missing and not to be made; its remedy makes them with
- * the account `first`. Throws ConfigError for a file that others can read or change, StorageError for an unusable one.
+ * Opens the accounts of a server. Throws NotFound if they are missing and `make` is false; its remedy makes them with
+ * `suggestedAccount`. Throws ConfigError for a file that others can read or change, StorageError for an unusable one.
  */
 export async function openAccounts({
   make = false,
-  first = 'NAME',
+  suggestedAccount = 'NAME',
   ...choice
-}: AccountsChoice & { make?: boolean; first?: string } = {}): Promise<Accounts> {
+}: AccountsChoice & { make?: boolean; suggestedAccount?: string } = {}): Promise<Accounts> {
   const url = accountsUrl(choice)
-  if (url !== null) return openAccountsAt(url, { make, createCommand: createCommandFor(url, first), env: choice.env })
+  if (url !== null)
+    return openAccountsAt(url, { make, createCommand: createCommandFor(url, suggestedAccount), env: choice.env })
   refuseUnfinishedRestore(databasePath(choice))
   const path = accountsPath(choice)
   // Anyone who may write this file can make keys of any tier.
   if (existsSync(path)) await refuseSharedSecret(path)
   else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
-      remedy: remedy('accounts create', [first], {
+      remedy: remedy('accounts create', [suggestedAccount], {
         tier: 'free',
         ...(choice.accounts && { accounts: creatablePath(path) }),
       }),

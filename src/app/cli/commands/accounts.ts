@@ -60,16 +60,17 @@ function refuseGlobalOptions(context: Context, { make = false } = {}): void {
 /**
  * Opens the chosen accounts.
  * @param make makes the database of accounts if it is missing
- * @param first the account in the line that the error about a missing database suggests
+ * @param suggestedAccount the account in the line that the error about a missing database suggests
  */
 export async function accountsFor(
   context: Context,
   args: Args,
-  { make = false, first }: { make?: boolean; first?: string } = {},
+  { make = false, suggestedAccount }: { make?: boolean; suggestedAccount?: string } = {},
 ): Promise<Accounts> {
   refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
-  const choice = { ...context.choice, ...args.read(ACCOUNTS), make, ...(first && { first }) }
+  const choice = { ...context.choice, ...args.read(ACCOUNTS), make, ...(suggestedAccount && { suggestedAccount }) }
+
   return context.closeAtEnd(await openAccounts(choice))
 }
 

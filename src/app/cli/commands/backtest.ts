@@ -85,7 +85,10 @@ const backtestCommand: Command = {
     const { strategy, run } = parseBacktest(params, parsing)
     if (args.flag('print-config')) return printStrategyFile(context, strategy, run, { ofAllTickers: args.flag('all') })
     const result = await withTrials(context, trials => backtest(market, strategy, run, { trials, step: context.step }))
-    await showResult(context, args, describeBacktest(result, [], args.read(EXPLAIN).explain), tradeRecords(result))
+    // Only the charts of a page need prices.
+    const noPrices: [] = []
+    const description = describeBacktest(result, noPrices, args.read(EXPLAIN).explain)
+    await showResult(context, args, description, tradeRecords(result))
     await writeBacktestFiles(context, files, market, result)
   },
 }
@@ -182,7 +185,7 @@ function extraWordsError(extraWords: readonly string[], { fields, argv }: Contex
 const USAGE =
   'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
 
-/** Prints YAML, or a document with --json. Options of the run that a file cannot hold are noted on stderr. */
+/** Prints YAML, or a document with --json. A comment, or with --json stderr, has the options that no file can hold. */
 async function printStrategyFile(
   context: Context,
   strategy: Strategy,

@@ -175,14 +175,14 @@ async function serverChecks(context: Context, config: Config): Promise<Check[]> 
   const { env } = context.world
   try {
     const server = context.closeAtEnd(await openChosenServer(config, env))
-    return server === null ? [] : await answerChecks(server, (await keySource(config, env))!)
+    return server === null ? [] : await checkServer(server, (await keySource(config, env))!)
   } catch (thrown) {
     return [failedCheck('server', firstLineOf(thrown), 'bands config shows which server is chosen, and what chose it')]
   }
 }
 
 /** The checks of a chosen server. Throws if it does not answer. @param key where it is from, and how to replace it */
-async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
+async function checkServer(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
   const began = performance.now()
   const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
   if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal

@@ -42,7 +42,7 @@ const create: Command = {
     const created = now.toISOString()
     const expires = expiryValue(args, now)
     const { key, identity, hash } = generateKey()
-    const accounts = await accountsFor(context, args, { first: account })
+    const accounts = await accountsFor(context, args, { suggestedAccount: account })
     const { id } = await accounts.account(account)
     await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
     await showNewKey(context, key, (await accounts.key(identity))!, null)

@@ -157,15 +157,15 @@ function describePlan(plan: PullPlan): Described {
 
 /** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, …` */
 function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
-  const parts = Object.entries(DUE_WORDS).flatMap(([due, words]) => {
-    const number = series.filter(planned => planned.nextStep === due).length
+  const parts = Object.entries(STEP_WORDS).flatMap(([step, words]) => {
+    const number = series.filter(planned => planned.nextStep === step).length
     return number === 0 ? [] : [`${numberText(number)} ${words}`]
   })
   const further = price.most === null ? `, one more for each further ${MAX_PAGE_EVENTS} events` : ''
   return `${numberText(series.length)} series of ${url}: ${parts.join(', ')}; ${priceText(price)}${further}${creditsLeftText(left)}.`
 }
 
-const DUE_WORDS = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' }
+const STEP_WORDS = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' }
 
 /** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
 function priceText({ least, most }: Price): string {

@@ -158,6 +158,7 @@ const removeConditionCommand: Command = {
   },
 }
 
+/** Shows a named condition, and its meaning without named conditions; a null meaning: it cannot be read. */
 async function showCondition(context: Context, { name, condition, meaning }: ShownCondition): Promise<void> {
   const lines = meaning === null || condition === meaning ? [condition] : [condition, `that is: ${meaning}`]
   await context.show(

@@ -325,12 +325,14 @@ function eventMark(events: number): string {
 function dateAxis(bars: readonly TimelineBar[], width: number): string {
   const first = bars[0]!.date
   const last = bars.at(-1)!.date
+  const minGap = 2
+  const minGapOfMiddle = 3
   if (width < last.length) return ''
   if (bars.length === 1) return first
-  if (width < first.length + 2 + last.length) return last.padStart(width)
+  if (width < first.length + minGap + last.length) return last.padStart(width)
   const gap = width - first.length - last.length
   const middle = bars[Math.round((bars.length - 1) / 2)]!.date
-  if (gap < middle.length + 6) return first + ' '.repeat(gap) + last
+  if (gap < middle.length + 2 * minGapOfMiddle) return first + ' '.repeat(gap) + last
   const left = Math.floor((gap - middle.length) / 2)
   return first + ' '.repeat(left) + middle + ' '.repeat(gap - middle.length - left) + last
 }

@@ -79,7 +79,9 @@ function isShown(medium: Medium | undefined, { wide = false, explain = false, is
   if (medium === 'pipe') return isPiped
   if (medium === 'page') return false
   if (medium === 'explain') return explain
-  return medium === 'wide' ? wide : !wide
+  if (medium === 'wide') return wide
+  // `short`: only without --wide.
+  return !wide
 }
 
 /** The blocks of a paragraph or section, the first with its heading. An empty section is left out. */
