@@ -99,7 +99,7 @@ export interface EncodedGroup {
 interface Chunk {
   start: number
   /** Where the values begin: after the dictionary, or at `start` if there is none. */
-  data: number
+  dataStart: number
   size: number
   /** The size before compression. */
   plainSize: number
@@ -120,7 +120,7 @@ const DICTIONARY_PAGE = 2
 
 /** Writes a column of a row group: a dictionary page if many values repeat, then a data page. */
 function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
-  const chunk: Chunk = { start: out.length, data: out.length, size: 0, plainSize: 0, nulls: 0, bounds: null }
+  const chunk: Chunk = { start: out.length, dataStart: out.length, size: 0, plainSize: 0, nulls: 0, bounds: null }
   const levels = presenceLevels(column, rows)
   const values = presentValues(column, levels)
   chunk.nulls = rows - values.length
@@ -133,7 +133,7 @@ function writeColumn(out: Bytes, column: ColumnBuffer, rows: number): Chunk {
     if (dictionary.words !== null) for (const word of dictionary.words) writeText(word)
     else for (const value of dictionary.numbers!) pageContent.writeInt32(value)
     chunk.plainSize += writePage(out, DICTIONARY_PAGE, dictionary.size, PLAIN)
-    chunk.data = out.length
+    chunk.dataStart = out.length
   }
   pageContent.length = 0
   writeLevels(levels)
@@ -408,7 +408,7 @@ function writeChunkMeta(
   { chunk, start, rows }: { chunk: Chunk; start: number; rows: number },
 ): void {
   const { bounds, nulls } = chunk
-  const hasDictionary = chunk.data !== chunk.start
+  const hasDictionary = chunk.dataStart !== chunk.start
   meta.writeInteger(1, PHYSICAL_TYPES[kind])
   meta.writeIntegers(2, hasDictionary ? [PLAIN, RLE, RLE_DICTIONARY] : [PLAIN, RLE])
   meta.writeTexts(3, [name])
@@ -416,7 +416,7 @@ function writeChunkMeta(
   meta.writeLong(5, rows)
   meta.writeLong(6, chunk.plainSize)
   meta.writeLong(7, chunk.size)
-  meta.writeLong(9, start + chunk.data)
+  meta.writeLong(9, start + chunk.dataStart)
   if (hasDictionary) meta.writeLong(11, start + chunk.start)
   meta.writeStruct(12, () => {
     meta.writeLong(3, nulls)
