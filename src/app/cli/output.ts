@@ -54,7 +54,7 @@ export function jsonText(document: unknown, { isPretty = false } = {}): string {
 const MAX_PIECE_ITEMS = 5_000
 
 /** The document of an answer as compact JSON, in pieces: a long list is never in memory as one text. */
-function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
+function* jsonPieces({ document, longLists = [] }: Answer): Generator<string> {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     yield jsonText(document)
     return
@@ -63,8 +63,8 @@ function* jsonPieces({ document, long = [] }: Answer): Generator<string> {
   let text = '{'
   let isFirst = true
   for (const name of Object.keys(document)) {
-    // `long` names the lists that may make their items on demand.
-    const value = long.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
+    // `longLists` names the lists that may make their items on demand.
+    const value = longLists.find(({ key }) => key === name)?.each?.() ?? (document as Row)[name]
     const valueText = isLong(value) ? '[' : JSON.stringify(value)
     if (valueText === undefined) continue
     text += `${isFirst ? '' : ','}${JSON.stringify(name)}:${valueText}`

@@ -125,10 +125,10 @@ export async function writeTable(
 
 /** A result for people: the verdict, the question, the tables, the notes, and how it was computed. */
 export function describeResult(result: Description, records: Records): Described {
-  const { document, long, heading, assumed, sections, answer, warnings } = result
+  const { document, longLists, heading, assumed, sections, answer, warnings } = result
   const paragraphs = [{ heading: [answer], parts: [{ phrases: heading }] }, ...sections]
   const notes = warnings.filter(warning => warning !== answer)
-  return { document, long, ...records, paragraphs, notes, method: assumed }
+  return { document, longLists, ...records, paragraphs, notes, method: assumed }
 }
 
 export async function showResult(context: Context, args: Args, result: Description, records: Records): Promise<void> {

@@ -73,9 +73,9 @@ export function describeBacktest(
       settingsSection(backtest),
       readingSection('backtest'),
     ]),
-    long: [
-      { key: 'skipped', keep: 'last', fullListOption: FULL_LIST_OPTIONS.skipped },
-      { key: 'trades', keep: 'last', fullListOption: FULL_LIST_OPTIONS.trades },
+    longLists: [
+      { key: 'skipped', keptEnd: 'last', fullListOption: FULL_LIST_OPTIONS.skipped },
+      { key: 'trades', keptEnd: 'last', fullListOption: FULL_LIST_OPTIONS.trades },
     ],
   }
 }

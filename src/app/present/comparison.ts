@@ -67,7 +67,7 @@ export function describeComparison(comparison: Comparison): Description {
       assumedSection(comparison.assumptions),
       readingSection('comparison'),
     ],
-    long: [],
+    longLists: [],
   }
 }
 

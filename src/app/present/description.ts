@@ -28,13 +28,13 @@ export interface Description {
   facts: readonly Fact[]
   sections: readonly Section[]
   /** Lists of the document that a page may shorten; the first one is shortened first. */
-  long: readonly LongList[]
+  longLists: readonly LongList[]
 }
 
 /** A list of a document that may have thousands of entries, and the end that a page shows. */
 export interface LongList {
   key: string
-  keep: 'first' | 'last'
+  keptEnd: 'first' | 'last'
   /** The option that writes the full list. */
   fullListOption: string
   /** The entries one by one, of a list that takes too much memory. */
@@ -50,7 +50,7 @@ export interface Records {
 /** An answer of the terminal, described once: as a document and as records for machines, and for people. */
 export interface Described extends Records {
   document: unknown
-  long?: readonly LongList[]
+  longLists?: readonly LongList[]
   paragraphs: readonly (Paragraph | Section)[]
   /** Shown in full, the gravest first. */
   warnings?: readonly string[]
@@ -137,7 +137,7 @@ export interface Fold {
   title: string
   parts: readonly Part[]
   /** Too long for paper. */
-  long?: true
+  isTooLongForPaper?: true
 }
 
 /** The kind of a value. Each output writes it in its own way, the page with more decimals than the terminal. */

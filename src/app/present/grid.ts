@@ -104,7 +104,7 @@ export function describeGrid(grid: Grid): Description {
       ]),
       readingSection('grid'),
     ]),
-    long: [{ key: 'cells', keep: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
+    longLists: [{ key: 'cells', keptEnd: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
   }
 }
 

@@ -71,7 +71,7 @@ export function describeStudy(study: EventStudy, prices: readonly ChartPrices[] 
     ]),
     // Without an event, a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
-    long: [{ key: 'occurrences', keep: 'last', fullListOption: FULL_LIST_OPTIONS.occurrences, each }],
+    longLists: [{ key: 'occurrences', keptEnd: 'last', fullListOption: FULL_LIST_OPTIONS.occurrences, each }],
   }
 }
 

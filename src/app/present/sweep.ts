@@ -63,7 +63,7 @@ export function describeSweep(sweep: Sweep, { limit = 10 }: { limit?: number } =
     ],
     // Without an event there is no combination to show.
     sections: hasNoEvent ? sections.map(section => ({ ...section, on: 'page' })) : sections,
-    long: [{ key: 'cells', keep: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
+    longLists: [{ key: 'cells', keptEnd: 'first', fullListOption: FULL_LIST_OPTIONS.cells }],
   }
 }
 

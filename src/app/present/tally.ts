@@ -97,7 +97,7 @@ export function describeTallyPage(tally: Tally): Description {
         section({ id: 'windows', title: 'Over the other windows', short: 'Windows' }, pictures.slice(1)),
       readingSection('tally'),
     ]),
-    long: [{ key: 'groups', keep: 'first', fullListOption: '--json' }],
+    longLists: [{ key: 'groups', keptEnd: 'first', fullListOption: '--json' }],
   }
 }
 

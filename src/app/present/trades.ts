@@ -190,7 +190,7 @@ export function signalsSection(backtest: Backtest, { ticker, date }: SignalChoic
     { on: 'page', table: outcomeCountsTable(backtest) },
     { on: 'terminal', notes },
     rows.length > 0 && {
-      fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [signalsTable], long: true },
+      fold: { title: `Each of ${count(rows.length, 'signal')}`, parts: [signalsTable], isTooLongForPaper: true },
     },
   ])
 }

@@ -134,8 +134,8 @@ function partHtml(part: Part, sectionTitle: string): Html {
     return captionedFigure(part.stacks.title, 'after the events, and paler after any bar', stacksFigure(part.stacks))
   if ('months' in part) return monthsTable(part.months)
   if ('fold' in part) {
-    const { title, parts, long = false } = part.fold
-    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${partsHtml(parts)}</details>`
+    const { title, parts, isTooLongForPaper = false } = part.fold
+    return html`<details class="fold${isTooLongForPaper && ' long'}"><summary>${title}</summary>${partsHtml(parts)}</details>`
   }
   if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
   return html``
@@ -208,17 +208,17 @@ function originFacts({ command, as_of, inputs, adjustment, source, tier, version
 const MAX_DOCUMENT_LENGTH = 800_000
 
 /** The document, its long lists cut to MAX_DOCUMENT_LENGTH, and `omitted`: which entries of them are missing. */
-function shortenDocument({ document, long }: Description): { document: unknown; omitted: string[] } {
+function shortenDocument({ document, longLists }: Description): { document: unknown; omitted: string[] } {
   const result: Record<string, unknown> = { ...(document as object) }
   const omitted: string[] = []
-  for (const { key, keep, fullListOption } of long) {
+  for (const { key, keptEnd, fullListOption } of longLists) {
     const list = result[key] as unknown[]
     const excess = JSON.stringify(result).length - MAX_DOCUMENT_LENGTH
     if (excess <= 0) break
     const keptShare = Math.max(0, 1 - excess / JSON.stringify(list).length)
     const shortLength = Math.floor(list.length * keptShare)
-    result[key] = keep === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
-    const omittedEnd = keep === 'first' ? 'last' : 'first'
+    result[key] = keptEnd === 'first' ? list.slice(0, shortLength) : list.slice(list.length - shortLength)
+    const omittedEnd = keptEnd === 'first' ? 'last' : 'first'
     const numbers = `${count(list.length - shortLength)} of ${count(list.length)}`
     omitted.push(`the ${omittedEnd} ${numbers} ${keyInWords(key)} (${fullListOption} has all)`)
   }
