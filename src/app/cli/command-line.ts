@@ -176,6 +176,7 @@ export function nextLine(
   return quotedLine([command, ...tickerWords, ...words, ...typedOptions(argv, keptOptions)])
 }
 
+/** Those options of a line that have one of the names (`--db`), each with its value. */
 function typedOptions(argv: readonly string[], names: readonly string[]): string[] {
   return argv.flatMap((word, at) => {
     const [name = ''] = word.split('=', 1)

@@ -124,6 +124,7 @@ function commandWords([first, ...more]: readonly string[]): readonly Candidate[]
   return TOP_WORDS.map(word => [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary])
 }
 
+/** The candidates for the argument that is being typed. @param word its typed part */
 async function argumentCandidates(line: TypedLine, command: Command, word: string): Promise<readonly Candidate[]> {
   const args = command.arguments ?? []
   const last = args.at(-1)

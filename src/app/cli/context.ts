@@ -54,7 +54,7 @@ export class Context {
     this.#usedConditions = usedConditions
   }
 
-  get choice(): DatabaseChoice {
+  get databaseChoice(): DatabaseChoice {
     return { db: this.config.db, env: this.world.env, notice: sentence => void this.notice(sentence) }
   }
 
@@ -124,7 +124,7 @@ export class Context {
 
   async #openLocal(): Promise<Opened> {
     const { openLocal } = await import('../open/database.js')
-    this.#opened ??= await openLocal({ ...this.choice, ...this.#localSettings, cluster: await this.cluster() })
+    this.#opened ??= await openLocal({ ...this.databaseChoice, ...this.#localSettings, cluster: await this.cluster() })
     return this.#opened
   }
 
@@ -135,10 +135,10 @@ export class Context {
       import('../open/database.js'),
       import('../client.js'),
     ])
-    const opened = await openLocal({ ...this.choice, ...this.#localSettings, cacheBytes: CACHE_BYTES })
+    const opened = await openLocal({ ...this.databaseChoice, ...this.#localSettings, cacheBytes: CACHE_BYTES })
     const { path, sample } = opened
     // Trials are counted in the log that belongs to the chosen database.
-    const client = new BandsClient(opened, { path, sample, tier: this.config.tier, ledger: this.choice })
+    const client = new BandsClient(opened, { path, sample, tier: this.config.tier, ledger: this.databaseChoice })
     return { client, path, sample }
   }
 
@@ -155,7 +155,7 @@ export class Context {
     const { cluster, threads } = this.config
     if (cluster === undefined) return undefined
     const { openCluster } = await import('../open/database.js')
-    this.#cluster ??= await openCluster({ ...this.choice, cluster, threads })
+    this.#cluster ??= await openCluster({ ...this.databaseChoice, cluster, threads })
     return this.#cluster
   }
 
@@ -214,7 +214,7 @@ export class Context {
   }
 
   /** Whether a person at a terminal gets hints. */
-  get isHinting(): boolean {
+  get showsHints(): boolean {
     const { out, err } = this.world
     return !this.config.quiet && out.terminal && err.terminal && this.isForPeople
   }
@@ -277,7 +277,7 @@ export class Context {
   /** Writes hints, only for a person at a terminal. A label and a command line to paste stay on one line. */
   async hint(...texts: string[]): Promise<void> {
     const { err, env } = this.world
-    if (!this.isHinting || texts.length === 0) return
+    if (!this.showsHints || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
     const width = (text: string) => (/^[a-z ]+: bands /.test(text) ? Number.POSITIVE_INFINITY : widthOf(err, env))
     const lines = texts.flatMap(text => wrap(printable(text), width(text))).map(line => paint.faint(line))

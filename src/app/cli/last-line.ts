@@ -17,6 +17,7 @@ export async function lastLine(
   return ['try', quotedLine(helpfulLine(error, run, entry))]
 }
 
+/** The command that helps most: the same line again, `doctor`, the status of an account, or the help of the command. */
 function helpfulLine(error: BandsError, { argv, context }: FailedRun, entry: Entry | undefined): string[] {
   const help = ['help', ...(entry?.name ?? 'all').split(' ')]
   switch (error.code) {

@@ -32,7 +32,7 @@ export async function withTrials<Result extends { warnings: string[] }>(
 ): Promise<Result> {
   const { withCountedTrials } = await import('../../research/trials.js')
   const { openTrials } = await import('../open/database.js')
-  const trials = await openTrials(context.choice, context.opened).catch(async error => {
+  const trials = await openTrials(context.databaseChoice, context.opened).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
     return null
@@ -46,7 +46,7 @@ export async function withTrials<Result extends { warnings: string[] }>(
  */
 export async function trialLog(context: Context, kinds: readonly TrialKind[], since?: number): Promise<TrialLog> {
   const { openTrialsForReading } = await import('../open/database.js')
-  const trials = await openTrialsForReading(context.choice)
+  const trials = await openTrialsForReading(context.databaseChoice)
   if (trials === null || trials === 'none') return trials
   context.closeAtEnd(trials)
   const notedTrials: NotedTrial[] = []

@@ -97,7 +97,7 @@ async function watchedTickers(context: Context, args: Args, localAsOf: Local | n
   const names = args.list('watch')
   if (names.length === 0) return []
   const { findList, readLists } = await import('../open/lists.js')
-  const lists = await readLists(context.choice)
+  const lists = await readLists(context.databaseChoice)
   const tickersByList = names.map(name => tickersOfList(context, findList(name, lists), localAsOf))
   return (await Promise.all(tickersByList)).flat()
 }

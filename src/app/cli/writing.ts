@@ -16,15 +16,15 @@ export const WAIT = ['--wait', 'wait while another process is writing'] as const
  */
 export async function openForImport(context: Context, { wait = false, make = false } = {}): Promise<Importer> {
   context.refuseRemote()
-  const { choice } = context
-  const path = databasePath(choice)
+  const { databaseChoice } = context
+  const path = databasePath(databaseChoice)
   if (!make && !existsSync(path)) throw noDatabase(path)
-  return closeAndReport(context, await openImporter({ ...choice, wait }))
+  return closeAndReport(context, await openImporter({ ...databaseChoice, wait }))
 }
 
 /** The database for pulled events, made if missing. Throws Busy if another process writes to it. */
 export async function openForPull(context: Context, { wait = false } = {}): Promise<Puller> {
-  return closeAndReport(context, await openPuller({ ...context.choice, wait, now: () => context.world.now() }))
+  return closeAndReport(context, await openPuller({ ...context.databaseChoice, wait, now: () => context.world.now() }))
 }
 
 /** Closes a writer when the run ends, and then says if it finished the work of a killed import. Returns the writer. */

@@ -69,7 +69,12 @@ export async function accountsFor(
 ): Promise<Accounts> {
   refuseGlobalOptions(context, { make })
   const { openAccounts } = await import('../../open/accounts.js')
-  const choice = { ...context.choice, ...args.read(ACCOUNTS), make, ...(suggestedAccount && { suggestedAccount }) }
+  const choice = {
+    ...context.databaseChoice,
+    ...args.read(ACCOUNTS),
+    make,
+    ...(suggestedAccount && { suggestedAccount }),
+  }
 
   return context.closeAtEnd(await openAccounts(choice))
 }
@@ -182,7 +187,7 @@ const copy: Command = {
       import('../../../server/accounts/copy.js'),
     ])
     const source = await accountsFor(context, args)
-    const target = context.closeAtEnd(await openAccounts({ ...context.choice, accounts: to, make: true }))
+    const target = context.closeAtEnd(await openAccounts({ ...context.databaseChoice, accounts: to, make: true }))
     await showCopy(context, await copyAccounts(source, target, { replace: args.flag('replace') }))
   },
 }
@@ -204,7 +209,7 @@ const layout: Command = {
     context.refuseRemote()
     const { partitions: newPartitions } = args.read(LAYOUT)
     const makesTables = newPartitions !== undefined
-    const choice = { ...context.choice, ...args.read(ACCOUNTS) }
+    const choice = { ...context.databaseChoice, ...args.read(ACCOUNTS) }
     if (args.flag('dry-run')) {
       if (makesTables) throw wrong('dry_run', '--dry-run does not go with --partitions: it makes no tables.')
       return showPlan(context, await accountsUpdatePlan(choice))
@@ -243,7 +248,7 @@ const grant: Command = {
   async run(context, args) {
     refuseGlobalOptions(context)
     const role = args.argument(0)!
-    const accounts = await grantAccountsTo({ ...context.choice, ...args.read(ACCOUNTS) }, role)
+    const accounts = await grantAccountsTo({ ...context.databaseChoice, ...args.read(ACCOUNTS) }, role)
     const notes = [`${role} can serve the accounts at ${accounts}`]
     await context.show(oneRowAnswer({ schema: 'bands.accounts-grant/1', accounts, role }, notes))
   },

@@ -29,7 +29,7 @@ const backup: Command = {
     context.refuseRemote()
     const target = fileValue('folder', args.argument(0)!)
     const { keep } = args.read(KEEP)
-    const files = restoredFilesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const files = restoredFilesOf({ ...context.databaseChoice, ...args.read(ACCOUNTS_FILE) })
     const path = resolve(target)
     const { backUp, backUpInto, isBackup } = await import('../../backup/backup.js')
     const isFolderOfBackups =
@@ -70,9 +70,12 @@ const restore: Command = {
   async run(context, args) {
     context.refuseRemote()
     const from = resolve(fileValue('folder', args.argument(0)!))
-    const files = filesOf({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const files = filesOf({ ...context.databaseChoice, ...args.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../backup/restore.js')
-    const restored = await restore(from, files, { replace: args.flag('replace'), notice: context.choice.notice })
+    const restored = await restore(from, files, {
+      replace: args.flag('replace'),
+      notice: context.databaseChoice.notice,
+    })
     const { made, bands } = restored.manifest
     const paths = restored.files.map(({ path }) => path)
     const row = { schema: 'bands.restore/2', folder: from, made, bands, restored: paths, kept: restored.kept }

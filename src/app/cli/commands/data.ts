@@ -58,6 +58,7 @@ const status: Command = {
   },
 }
 
+/** Shows the account at a server. Throws InvalidParameter for a line about tickers. */
 async function showAccount(context: Context, args: Args, { url, pages }: Remote): Promise<void> {
   const [ticker] = args.argumentList(0)
   if (args.flag('problems'))
@@ -112,7 +113,7 @@ const verify: Command = {
     const deep = args.flag('deep')
     const { tickers, damages: dataDamages } = await verifyData(context, deep)
     const { path: database, sample } = context.opened!
-    const otherFiles = sample ? [] : await verifyOtherFiles({ ...context.choice, ...args.read(ACCOUNTS_FILE) })
+    const otherFiles = sample ? [] : await verifyOtherFiles({ ...context.databaseChoice, ...args.read(ACCOUNTS_FILE) })
     const rows = [{ file: database, damages: dataDamages }, ...otherFiles].flatMap(({ file, damages }) =>
       damages.map(damage => damageRow(file, damage)),
     )
@@ -161,7 +162,7 @@ async function verifyData(context: Context, deep: boolean): Promise<{ tickers: n
     const corruption = error instanceof StorageError ? corruptionMessage(error) : null
     if (corruption === null) throw error
     const message = `${corruption}; import the files again into a new database, or put a backup in its place`
-    throw new BadData({ file: databasePath(context.choice) }, message, { cause: error })
+    throw new BadData({ file: databasePath(context.databaseChoice) }, message, { cause: error })
   }
 }
 
@@ -223,8 +224,8 @@ const rename: Command = {
     const name = tickerValue('name', args.argument(1)!)
     const importer = await openForImport(context, { wait: args.flag('wait') })
     // The lists are checked first: if they cannot be opened, nothing is renamed. A missing file of lists is not made.
-    const existingLists = context.closeAtEnd(await openListsForReading(context.choice))
-    const lists = existingLists === null ? null : context.closeAtEnd(await openLists(context.choice))
+    const existingLists = context.closeAtEnd(await openListsForReading(context.databaseChoice))
+    const lists = existingLists === null ? null : context.closeAtEnd(await openLists(context.databaseChoice))
     if (!(await importer.rename(ticker, name))) throw await notLoadedError(importer, ticker, 'nothing is')
     const listNames = (await lists?.renameTicker(ticker, name)) ?? []
     const notes = [`${ticker} is ${name} now`]
@@ -248,7 +249,7 @@ const unlock: Command = {
   ],
   async run(context) {
     context.refuseRemote()
-    const { path, freed } = await forceUnlock(context.choice)
+    const { path, freed } = await forceUnlock(context.databaseChoice)
     const { pid = null, host = null, started = null } = freed ?? {}
     const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
     const freedText = `process ${pid} on ${host}, which took it at ${started}, has it no more`

@@ -105,7 +105,7 @@ async function showEvents(context: Context, args: Args, query: EventsQuery): Pro
     await context.remark(`exact returns need the database here; ${server.url} does not give them.`)
   const olderOption = optionForOlder(result, await largestLimit(context, result.total))
   // JSON has the number of all events, and a hint at a terminal the number of older ones.
-  if (result.total > result.events.length && context.format !== 'json' && !context.isHinting)
+  if (result.total > result.events.length && context.format !== 'json' && !context.showsHints)
     await context.remark(leftOutText(result, olderOption, args.value('limit') !== undefined))
   // A server names its own address for upgrades, in its refusals.
   const { upgrade_url: url } = context.config

@@ -100,7 +100,7 @@ async function runImport(context: Context, args: Args): Promise<void> {
   if (args.argumentList(0).length === 0) throw wrong('file', 'FILE is missing.', { allowed: 'bands import FILE...' })
   const inputs = await expandInputs(args.argumentList(0))
   const { databasePath } = await import('../../open/paths.js')
-  const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.choice)), inputs)
+  const keepRejects = rejectsWriter(args.read(BAD_ROWS).bad_rows, dirname(databasePath(context.databaseChoice)), inputs)
   const importer = await openForImport(context, { wait: args.flag('wait'), make: true })
   // JSON and CSV are written at the end, as one answer about all files.
   const isShownByFile = context.isForPeople || context.format === 'ndjson'

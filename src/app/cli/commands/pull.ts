@@ -276,7 +276,7 @@ function exampleLine({ ticker, field, timeframe }: SeriesKey, config: Config): s
 
 async function planPull(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.pullServerUrl()
-  return makePullPlan(context.closeAtEnd(await openForPlan(context.choice)), url, request, context.world.now())
+  return makePullPlan(context.closeAtEnd(await openForPlan(context.databaseChoice)), url, request, context.world.now())
 }
 
 function progressCallbacks(context: Context, remote: Remote): PullOptions {

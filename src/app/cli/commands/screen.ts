@@ -155,7 +155,7 @@ const changesCommand: Command = {
       return show(await changes(local, { ...query, since: parsed.since ?? dayBefore }, options))
     // The marks of a question are the points up to which its answers were shown.
     const question = marksName({ ...parsed, lists: args.list('watch') }, local.fieldSet.names)
-    const lists = context.closeAtEnd(await openLists(context.choice))
+    const lists = context.closeAtEnd(await openLists(context.databaseChoice))
     const marks = await lists.readMarks(question)
     const changed = await changes(local, { ...query, since: dayBefore, marks }, options)
     await show(changed)
@@ -170,7 +170,7 @@ async function showChanges(
   tickerCount: number,
 ): Promise<void> {
   await post(result)
-  const watched = new Set((await readLists(context.choice)).flatMap(list => list.tickers))
+  const watched = new Set((await readLists(context.databaseChoice)).flatMap(list => list.tickers))
   await context.show(describeChanges(result, tickerCount, watched), { wide: args.flag('wide') })
   await context.noticeOmitted(result.omitted ?? [])
   if (result.changes.length > 0) return

@@ -119,7 +119,7 @@ const serveCommand: Command = {
 async function serveUntilSignal(context: Context, options: Options, tls: ServerOptions['tls'], log: LogLines) {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
-  const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
+  const choice = { ...context.databaseChoice, accounts: options.accounts, asOf: config.as_of }
   const opened = await openService({ ...choice, clock, now: () => world.now() })
   try {
     const { host, port, errors, metrics, cors } = options

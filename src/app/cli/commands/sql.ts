@@ -75,9 +75,9 @@ async function openViews(context: Context, args: Args, session: SqlSession, tabl
 }
 
 /** `bands.db` → `bands.parquet`; each as-of day has its own. That of the sample is next to the user's database. */
-function defaultFolder({ opened, choice, config }: Context): string {
+function defaultFolder({ opened, databaseChoice, config }: Context): string {
   const { path, sample } = opened!
-  const stem = sample ? join(dirname(listsPath(choice)), 'sample') : path.replace(/\.db$/, '')
+  const stem = sample ? join(dirname(listsPath(databaseChoice)), 'sample') : path.replace(/\.db$/, '')
   return `${stem}${config.as_of === null ? '' : `.${formatDay(config.as_of)}`}.parquet`
 }
 

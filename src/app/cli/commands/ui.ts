@@ -32,7 +32,7 @@ const uiCommand: Command = {
       import('../../ui/server.js'),
     ])
     const options = await threadOptions(context, sample ? SAMPLE : path)
-    const answers = new Answers(client, { sample, options, choice: context.choice, fields })
+    const answers = new Answers(client, { sample, options, choice: context.databaseChoice, fields })
     context.omitSourceNotice()
     const onFault = (error: unknown): void => void context.notice(`a fault: ${(error as Error).stack ?? error}`)
     const running = await startUi(answers, { port, onFault }).catch(async error => {

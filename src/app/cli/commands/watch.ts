@@ -33,7 +33,7 @@ const add: Command = {
   ],
   async run(context, args) {
     const tickers = await parseTickers(args.argumentList(1), context.world)
-    await showList(context, await addToList(context.choice, args.argument(0)!, tickers))
+    await showList(context, await addToList(context.databaseChoice, args.argument(0)!, tickers))
     await noticeMissingTickers(context, tickers)
   },
 }
@@ -41,7 +41,7 @@ const add: Command = {
 const list: Command = {
   examples: ['bands watch list', 'bands watch list --json'],
   async run(context) {
-    const lists = await readLists(context.choice)
+    const lists = await readLists(context.databaseChoice)
     // A column of only dashes is not numeric.
     const kind = lists.some(({ condition }) => condition === null) ? 'count' : 'text'
     const tableColumns: Column<NamedList>[] = [
@@ -59,7 +59,7 @@ const show: Command = {
   arguments: [NAME],
   examples: ['bands watch show tech', 'bands watch show tech --json'],
   async run(context, args) {
-    const namedList = findList(args.argument(0)!, await readLists(context.choice))
+    const namedList = findList(args.argument(0)!, await readLists(context.databaseChoice))
     await showList(context, namedList)
     await noticeMissingTickers(context, namedList.tickers)
   },
@@ -69,9 +69,9 @@ const remove: Command = {
   arguments: [NAME, ['[TICKER...]', 'tickers to remove (default the whole list)', ['TICKER']]],
   examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
   async run(context, args) {
-    const { name } = findList(args.argument(0)!, await readLists(context.choice))
+    const { name } = findList(args.argument(0)!, await readLists(context.databaseChoice))
     const tickers = await parseTickers(args.argumentList(1), context.world)
-    const remaining = await removeFromList(context.choice, name, tickers)
+    const remaining = await removeFromList(context.databaseChoice, name, tickers)
     if (remaining !== null) return showList(context, remaining)
     await context.show(oneRowAnswer({ schema: 'bands.watch-removed/1', name }, [`the list ${name} is removed`]))
   },
@@ -111,8 +111,8 @@ const addConditionCommand: Command = {
     'Use it as @NAME wherever a condition stands: bands screen @dip, --when "@dip and ma_alignment = bullish", a strategy file. With --watch NAME it is the list of the tickers for which it holds now. Conditions are kept with the watch lists.',
   ],
   async run(context, args) {
-    const { choice, fields } = context
-    await showCondition(context, await addCondition(choice, fields, args.argument(0)!, args.argument(1)!))
+    const { databaseChoice, fields } = context
+    await showCondition(context, await addCondition(databaseChoice, fields, args.argument(0)!, args.argument(1)!))
   },
 }
 
@@ -132,7 +132,7 @@ const listConditions: Command = {
 }
 
 async function allConditions(context: Context): Promise<NamedCondition[]> {
-  return namedConditionsOf(await readLists(context.choice))
+  return namedConditionsOf(await readLists(context.databaseChoice))
 }
 
 const showConditionCommand: Command = {
@@ -152,7 +152,7 @@ const removeConditionCommand: Command = {
   arguments: [CONDITION_NAME],
   examples: ['bands conditions remove dip'],
   async run(context, args) {
-    const { name, users } = await removeCondition(context.choice, args.argument(0)!)
+    const { name, users } = await removeCondition(context.databaseChoice, args.argument(0)!)
     await context.show(oneRowAnswer({ schema: 'bands.condition-removed/1', name }, [`@${name} is removed`]))
     if (users.length > 0) await context.remark(`still used by ${users.map(user => `@${user}`).join(', ')}.`)
   },
