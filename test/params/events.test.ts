@@ -6,7 +6,7 @@ import { formatDay, parseDay } from '../../src/core/model/day.js'
 import {
   DEFAULT_LIMIT,
   EVENTS,
-  EVENTS_OR_CONDITIONS,
+  EVENTS_WITH_CONDITIONS,
   type EventsParams,
   MAX_LIMIT,
   parseEvents,
@@ -196,7 +196,7 @@ describe('a question that is well formed', () => {
 
   it('may name several bands, in one text or as a list, where it is not sent to a server as it is', () => {
     for (const band of ['overbought,oversold', ['overbought', 'oversold'], ['overbought, oversold', 'oversold']]) {
-      expect(parseEvents({ ...GOOD, band }, EVENTS_OR_CONDITIONS).bands).toEqual(['oversold', 'overbought'])
+      expect(parseEvents({ ...GOOD, band }, EVENTS_WITH_CONDITIONS).bands).toEqual(['oversold', 'overbought'])
       expect(parseHistory({ ...GOOD, band }).bands).toEqual(['oversold', 'overbought'])
     }
     for (const band of ['oversold,overboght', ['oversold', 'overboght']]) {

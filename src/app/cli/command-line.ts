@@ -149,10 +149,11 @@ export function replaceWithinWord(
   return argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length))
 }
 
-/** The settings that say which database or server is asked. */
+/** The settings that choose the database or server. */
+
 const SOURCE_SETTINGS = ['--db', '--remote', '--profile', '--key-file', '--allow-plain-http']
-/** The settings that stay in the next command: where it asks, and as of which day. */
-const LASTING_SETTINGS = [...SOURCE_SETTINGS, '--tier', '--as-of']
+/** The settings that the line of a next command repeats: its source, tier and as-of day. */
+const REPEATED_SETTINGS = [...SOURCE_SETTINGS, '--tier', '--as-of']
 
 /** The most tickers that the line of a next command names. */
 export const MAX_TICKERS_IN_NEXT_LINE = 5
@@ -172,7 +173,7 @@ export function nextLine(
   const filters = optionsOf(otherFilters).map(longName)
   const tickersOptionNames = TICKERS_OPTIONS.map(longName)
   const tickerWords = tickers.length > 0 || typedOptions(argv, tickersOptionNames).length > 0 ? tickers : ['--all']
-  const keptOptions = [...LASTING_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : tickersOptionNames)]
+  const keptOptions = [...REPEATED_SETTINGS, ...filters, ...(tickers.length > 0 ? [] : tickersOptionNames)]
   return quotedLine([command, ...tickerWords, ...words, ...typedOptions(argv, keptOptions)])
 }
 

@@ -6,7 +6,7 @@ import { parseTicker } from '../../core/model/terms.js'
 import { splitContextWithOneBand } from '../../core/params/context.js'
 import {
   EVENTS,
-  EVENTS_OR_CONDITIONS,
+  EVENTS_WITH_CONDITIONS,
   FILTERS,
   MAX_LIMIT,
   parseEvents,
@@ -72,7 +72,7 @@ export interface PoolTarget extends Pick<Target, 'field'> {
 
 /** Parses the query for the events of a ticker: its typed filters and limit. Throws InvalidParameter. */
 export async function eventsQuery(context: Context, args: Args, target: Target): Promise<EventsQuery> {
-  const table = (await context.hasMaxLimit()) ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS
+  const table = (await context.hasMaxLimit()) ? EVENTS_WITH_CONDITIONS : UNLIMITED_EVENTS
   const params: Written = { ...filtersOf(args, context.fields), ...args.params(['limit']), ...target }
   const typedContext = args.text('context')
   if (typedContext !== undefined && params.context_band === undefined) {

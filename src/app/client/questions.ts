@@ -11,7 +11,7 @@ import { dateOf } from '../../core/model/day.js'
 import type { EventHistory, EventsPage, HistoryQuery, OversoldPage, PoolQuery } from '../../core/model/event.js'
 import { objectOf } from '../../core/params/arguments.js'
 import {
-  EVENTS_OR_CONDITIONS,
+  EVENTS_WITH_CONDITIONS,
   type EventsParams,
   type HistoryParams,
   NOW,
@@ -62,7 +62,7 @@ export abstract class Questions {
    * defaults to 10. A database without a tier takes any number, or `all`.
    */
   async events(params: EventsParams): Promise<EventsPage & Noted> {
-    const query = parseEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
+    const query = parseEvents(params, this.withholds ? EVENTS_WITH_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
     const page = await this.#bands.events(query)
     const notes = page.total_occurrences > 0 ? [] : await this.#whyNoEvents(query)
     return this.withDefinitions(params, { ...page, notes })
@@ -73,7 +73,7 @@ export abstract class Questions {
    * ticker. A database adds raw returns and percentiles.
    */
   async poolEvents(params: PoolEventsParams): Promise<PoolEvents & Noted> {
-    const query = parsePoolEvents(params, this.withholds ? EVENTS_OR_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
+    const query = parsePoolEvents(params, this.withholds ? EVENTS_WITH_CONDITIONS : UNLIMITED_EVENTS, this.knownFields)
     const found = await poolEvents(this.#bands, query)
     const { notes } = await this.#addEmptyNote(query, { ...found, events: found.total_occurrences })
     return this.withDefinitions(params, { ...found, notes })

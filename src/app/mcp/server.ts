@@ -12,7 +12,7 @@ import { numberText } from '../../core/numbers.js'
 import { withoutNulls } from '../../core/params/arguments.js'
 import { listKind } from '../../core/params/figures.js'
 import { TICKER } from '../../core/params/kinds.js'
-import { CHANGES, EVENTS_OR_CONDITIONS, EXPLAIN, NOW, SCREEN } from '../../core/params/questions.js'
+import { CHANGES, EVENTS_WITH_CONDITIONS, EXPLAIN, NOW, SCREEN } from '../../core/params/questions.js'
 import { type JsonSchema, optional, type Parameter, schemaOf, type Table } from '../../core/params/row.js'
 import { BACKTEST } from '../../core/params/strategy.js'
 import { STUDY, TALLY } from '../../core/params/studies.js'
@@ -33,7 +33,7 @@ interface Tool {
 const MAX_ANSWER_LENGTH = 25_000
 
 const TICKERS = { tickers: optional(listKind(TICKER, 'TICKERS'), 'loaded tickers (default all)') }
-const { ticker, field, band, limit, when, timeframe, after, before, context } = EVENTS_OR_CONDITIONS
+const { ticker, field, band, limit, when, timeframe, after, before, context } = EVENTS_WITH_CONDITIONS
 const EVENTS = { field, band, when, timeframe, after, before, context }
 
 type Params = Record<string, unknown>

@@ -109,7 +109,7 @@ export const OVERSOLD = {
 } as const satisfies Table
 
 /** The events parameters of the command line and programs, which also take several bands, and conditions. */
-export const EVENTS_OR_CONDITIONS = {
+export const EVENTS_WITH_CONDITIONS = {
   ...EVENTS,
   field: required(FIELD_OR_CONDITION, EVENTS.field.help),
   band: optional(BANDS, 'only events that enter this band, or one of several'),
@@ -119,7 +119,7 @@ export const EVENTS_OR_CONDITIONS = {
 
 /** The events parameters for the user's own data, without the limits of a tier. */
 export const UNLIMITED_EVENTS = {
-  ...EVENTS_OR_CONDITIONS,
+  ...EVENTS_WITH_CONDITIONS,
   limit: withDefault(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
 } as const satisfies Table
 
@@ -195,7 +195,7 @@ export const FACTS = {
 } as const satisfies Table
 
 /** The parameters of an events question; every value may be text. A condition may replace the field. */
-export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_OR_CONDITIONS>>
+export type EventsParams = FieldOrCondition<ParamsOf<typeof EVENTS_WITH_CONDITIONS>>
 
 export type FieldOrCondition<Params extends { field: unknown }> =
   | Params
@@ -221,7 +221,7 @@ export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
 /** A scan as people write it; every value may also be text. */
 export type OversoldParams = ParamsOf<typeof OVERSOLD>
 
-const { timeframe, band, before, after } = EVENTS_OR_CONDITIONS
+const { timeframe, band, before, after } = EVENTS_WITH_CONDITIONS
 
 /** The filters of a search on the command line. */
 export const FILTERS = {
@@ -233,11 +233,11 @@ export const FILTERS = {
   context: CONTEXT,
 } as const satisfies Table
 
-const { limit: _limit, ...HISTORY } = EVENTS_OR_CONDITIONS
+const { limit: _limit, ...HISTORY } = EVENTS_WITH_CONDITIONS
 const { ticker: _ticker, ...POOL } = HISTORY
 
 /** A table of a search: the specified one, the one with bands and conditions, or the one without a highest limit. */
-type EventsTable = typeof EVENTS | typeof EVENTS_OR_CONDITIONS | typeof UNLIMITED_EVENTS
+type EventsTable = typeof EVENTS | typeof EVENTS_WITH_CONDITIONS | typeof UNLIMITED_EVENTS
 
 /**
  * Parses a search. Throws InvalidParameter for the first fault.
