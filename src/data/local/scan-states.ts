@@ -104,7 +104,7 @@ export class RecentScans {
     return states
   }
 
-  /** Call it after an error, which would be cached, too. */
+  /** Empties the cache. Needed after an error, which would otherwise be answered again. */
   forget(): void {
     this.#cache.clear()
   }

@@ -14,7 +14,7 @@ import { type Company, companyAsOf, companyOf, Sectors } from './sectors.js'
 export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
   const definitions = await store.definitions().catch(error => {
-    // It is among the damages.
+    // `damages` already has this damage.
     if (error instanceof Damaged) return ''
     throw error
   })

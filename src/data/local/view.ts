@@ -108,7 +108,7 @@ export function eventIndexes({ events }: View, from = 0): Int32Array {
   return numbersBetween(from, events)
 }
 
-/** Columns of some events. @param showsStability whether the tier shows stability and flips */
+/** Columns of the events `indexes`. @param showsStability whether the tier shows stability and flips */
 export function eventColumnsOf(view: View, indexes: Int32Array, showsStability = true) {
   const { timeframe, record, days, bands, events } = view
   const rows = indexes.length
@@ -148,7 +148,7 @@ export function outcomesAfter(view: View, indexes: Int32Array): UnroundedOutcome
   return outcomesAfterBars(view, bars)
 }
 
-/** The same after some bars, given by their numbers. */
+/** The outcomes after some bars in each window, as known at the end of the view, with unrounded figures. */
 export function outcomesAfterBars(view: View, bars: Int32Array): UnroundedOutcomes[] {
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
