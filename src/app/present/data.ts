@@ -336,7 +336,7 @@ export function describeTrials(log: TrialLog, { kinds, limit, since }: TrialsSho
   }
 }
 
-/** Why no trial is shown, or that only the newest are. @param limit of shown trials of a kind; null for all */
+/** Why no trial is shown, or that only the newest are. @param limit how many of a kind are shown; null if all are */
 function trialLogNotes(log: TrialLog, limit: number | null): string[] {
   const noted = 'bands study, tally, sweep and backtest note what they try.'
   if (log === null) return ['Nothing is noted of the bundled sample.']

@@ -120,7 +120,7 @@ function settingText({ axes }: Grid, { values }: Pick<GridCell, 'values'>): stri
   return values.map((value, i) => `${keyInWords(axes[i]!.key)} ${value}`).join(', ')
 }
 
-/** The best combination and the doubts about it, or the result of the test days. Equal results of all have no best. */
+/** The best combination and the doubts about it, or the result of the test days. If all are equal, there is no best. */
 function answerOf(grid: Grid): string {
   const { best, cells, statistic, trials, pbo, validation } = grid
   if (grid.first === null) return grid.warnings[0] ?? 'No bar to trade on.'

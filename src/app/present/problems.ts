@@ -6,7 +6,7 @@ import { type Column, column, type Described, tablePart } from './description.js
 interface Problem {
   ticker: string
   problem: string
-  /** Its days; of a single day the last one. */
+  /** The first day; null if it concerns only the day `to`. */
   from: string | null
   to: string
 }

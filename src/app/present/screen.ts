@@ -176,7 +176,7 @@ function sortMatches(matches: readonly ScreenMatch[], sort: string, columns: rea
 }
 
 /**
- * Changes of bands since a day. A short output lists more than 15 changes only if their tickers are `watched`.
+ * Changes of bands since a day. Of more than MOST_CHANGES, a short output lists only those of `watched` tickers.
  * @param tickerCount how many tickers were looked at, also those without a change
  */
 export function describeChanges(page: Changes, tickerCount: number, watched: ReadonlySet<string>): Described {

@@ -99,7 +99,7 @@ function untestedEstimate(label: string, { n, mean, median }: Pick<OtherBand, 'n
 }
 
 /**
- * The labels of a figure with all bands. The bands of the question share `questionLabel`, such as `oversold or
+ * The labels of a figure with all bands. The bands that the study is about share `questionLabel`, such as `oversold or
  * deep_oversold`. It has the position of the first of them; for a question about any band it is the first label.
  * @param bandsOfField all bands of the field, in their order; undefined if they are not known
  */
