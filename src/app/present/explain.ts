@@ -65,7 +65,7 @@ function sourceText({ source_bars: { first, last, bars, of: total }, ...source }
   return bars === total ? file : `${file} (${numberText(bars)} of ${numberText(total)} daily bars, ${first} to ${last})`
 }
 
-/** `band: oversold, entered on this bar from neutral`, or the start of the band in force, the last that it had. */
+/** `band: oversold, entered on this bar from neutral`, or since when the last known band (`in_force`) lasts. */
 function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
   const bandText = `band: ${band ?? `no band (${undefined_because})`}`
   if (event !== null) return `${bandText}, entered on this bar from ${event.prev_band}`

@@ -102,7 +102,7 @@ interface RowRanges {
 /**
  * The rows of each field. They are sorted by bar, so each limit becomes the first row whose bar is not below it.
  * @param fieldPositions the index of each field in the columns; -1: no data
- * @param limits as bars: those from `from` up to `to` are reported; `finalBars` are final on the day
+ * @param limits events on the bars `from` up to `to` are reported; `finalBars` is the number of bars final on the day
  */
 function rowRanges(
   columns: FieldColumns,

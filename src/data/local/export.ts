@@ -218,8 +218,8 @@ function rowsWhere(bars: number, isWanted: (t: number) => boolean): Int32Array {
 const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
 
 /**
- * The texts of one list of a filter; an empty list selects all. Throws InvalidParameter for an unknown key of the filter,
- * and for a value of another type in this list or in the filter's days.
+ * The texts of one list of a filter; an empty list selects all. Throws InvalidParameter for an unknown key of the
+ * filter, and for a value of another type in this list or in the filter's days.
  */
 function checkedList(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
   const allowedNames: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
