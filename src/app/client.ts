@@ -335,7 +335,7 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'hooks'> {
 }
 
 /**
- * Prepares a client of a server with the two specified endpoints, without a request. Throws InvalidParameter for an
+ * Prepares a client of a server that has the two endpoints of the API. Sends no request. Throws InvalidParameter for an
  * address or a number, ConfigError for a key or a proxy that cannot be used.
  */
 export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {

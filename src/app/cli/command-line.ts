@@ -150,7 +150,6 @@ export function replaceWithinWord(
 }
 
 /** The settings that choose the database or server. */
-
 const SOURCE_SETTINGS = ['--db', '--remote', '--profile', '--key-file', '--allow-plain-http']
 /** The settings that the line of a next command repeats: its source, tier and as-of day. */
 const REPEATED_SETTINGS = [...SOURCE_SETTINGS, '--tier', '--as-of']

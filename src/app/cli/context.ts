@@ -227,7 +227,7 @@ export class Context {
     const { format, config } = this
     const document = this.withUsedDefinitions(answer.document)
     await writeInFormat(
-      // A copy would compute both the rows and the paragraphs, and no format needs both.
+      // The spread calls the getters of the answer, which make both rows and paragraphs; a format needs only one.
       document === answer.document ? answer : { ...answer, document },
       { format, raw: config.csv_raw, out: this.world.out, screen: () => this.screen() },
       style,
@@ -286,7 +286,6 @@ export class Context {
   }
 
   /** From now on a signal ends the run at its next step, not at once, so that no half-written file stays. */
-
   deferSignals(): void {
     this.#stopListening ??= this.world.onStop(signal => {
       this.#signal = signal

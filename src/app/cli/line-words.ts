@@ -135,6 +135,7 @@ function nearestBand({ value, allowed = [] }: InvalidParameter['offence'], field
   const everyBand = new Set(fields.all.flatMap(field => field.bands))
   const bands = (typeof allowed === 'string' ? [] : allowed).filter(word => everyBand.has(word))
   if (!/^[a-z]\w+$/.test(typed) || bands.length === 0) return undefined
+  // A word with one meaning, such as `too_low`, is corrected to a band of that meaning if there is any.
   const meanings = BAND_MEANINGS.filter(meaning => meaning.test(typed))
   const bandsOfMeaning = bands.filter(band => meanings.length === 1 && meanings[0]!.test(band))
   const letterPairs = (word: string): string[] => Array.from(word.slice(1), (letter, at) => word[at]! + letter)

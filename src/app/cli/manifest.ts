@@ -73,12 +73,16 @@ export function namedFolder(typedName: string, option: NamedFolder['option']): N
   return { path: resolve(typedName), typedName, option }
 }
 
-/** The error for a folder that an export cannot use, with a line for another one. @param words the reason */
-export function unsuitableFolder(folder: NamedFolder, words: string, ending = '2'): InvalidParameter {
+/**
+ * The error for a folder that an export cannot use, with a line for another one.
+ * @param reason follows the name of the folder
+ * @param ending of the name of the other folder
+ */
+export function unsuitableFolder(folder: NamedFolder, reason: string, ending = '2'): InvalidParameter {
   const { typedName, option } = folder
   const otherFolder = `${typedName.replace(/[\\/]+$/, '')}-${ending}`
   const line = typedLineWith('export', [], { [option]: otherFolder })
-  return wrong(option, `${quoted(typedName)} ${words}; name another folder.`, { value: typedName }, { remedy: line })
+  return wrong(option, `${quoted(typedName)} ${reason}; name another folder.`, { value: typedName }, { remedy: line })
 }
 
 interface FolderChange {

@@ -80,7 +80,7 @@ export async function outputFiles<Table extends string = never>(
   const files: Partial<Record<Table | 'report', string>> = {}
   const report = args.text('report')
   if (report === undefined && args.texts('write').length === 0) return files
-  // Loaded on demand, as all that writes files and pages is: most questions write none.
+  // Most questions write no file, and should not wait for the code that does.
   const { checkEnding, refuseMissingFolder } = await import('./formats.js')
   const takenPaths = new Set<string>()
   // Checks a file and its path, and adds it to `files`.

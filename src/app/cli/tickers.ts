@@ -218,7 +218,6 @@ async function readSymbols(word: string, world: World): Promise<string> {
 }
 
 /** The tickers that have one of the fields; a notice names the others. If none has one, all: the query refuses them. */
-
 export async function tickersWithFields(
   context: Context,
   tickers: readonly string[],

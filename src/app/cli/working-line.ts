@@ -242,7 +242,6 @@ function tickerAndFieldWords(line: Line, sorted: SortedWords, takesSeveralTicker
 }
 
 /** The arguments among the words: tickers, fields, files and one listed word. Tickers and fields may become options. */
-
 function otherArguments(
   line: Line,
   { tickers, fields, files }: SortedWords,

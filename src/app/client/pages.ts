@@ -37,7 +37,6 @@ export abstract class Pages extends Questions {
 }
 
 /** The answers of the database here. A summary is of prices and bands on days, of events, or of their later returns. */
-
 export function pagesOf(local: Local): TickerAnswers {
   return {
     async summary(params) {

@@ -28,7 +28,6 @@ export function describeNow(now: Now, { withUnknown }: { withUnknown: boolean })
 }
 
 /** The table of current bands; one ticker needs no column of tickers. @param withUnknown also fields without a band */
-
 function nowParagraph({ timeframe, as_of, query_range, states }: Now, withUnknown: boolean): Paragraph {
   const withBand = states.filter(state => state.band !== null)
   const shown = withUnknown || withBand.length === 0 ? states : withBand

@@ -37,7 +37,7 @@ const sql: Command = {
     if (query === undefined) return context.show(viewsAnswer(context))
     const { limit } = args.read(LIMIT_OPTION)
     const { SqlSession } = await import('../duckdb.js')
-    // First, so that a missing package is known before files are written.
+    // DuckDB is loaded first, so that a missing package is reported before files are written.
     const session = context.closeAtEnd(await SqlSession.open(context.config.threads))
     await openViews(context, args, session, namedTables(query))
     const answerQuery = async () => showAnswer(context, await session.query(query, EXPORT_TABLES), limit)

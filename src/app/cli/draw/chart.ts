@@ -347,7 +347,6 @@ function bandLegend(
   const phrases = [NO_BAND, ...bands.keys()].flatMap(code => {
     const barCount = codes.filter(other => other === code).length
     const name = code === NO_BAND ? 'none yet' : bands[code]!
-
     return barCount === 0 ? [] : [`${bandLetter(code)} ${name} ${barCount}`.slice(0, width)]
   })
   // Colours come after wrapping, because lines have to fit by their visible width.
