@@ -41,7 +41,7 @@ provenInFull(
         ] as const)
           for (const { verdict } of judgeTogether(
             windows.map(({ p, diff }, i) => {
-              return { p, difference: diff, least: leastByLog(standing, q.get(own[i]!.hash)!) }
+              return { p, difference: diff, leastP: leastByLog(standing, q.get(own[i]!.hash)!) }
             }),
           ))
             verdicts[family].add(verdict)

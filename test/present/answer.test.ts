@@ -25,7 +25,7 @@ interface Seen {
 /** A study of whose windows just this is seen. */
 function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventStudy {
   const made = { ...structuredClone(STUDY), events: 23, warnings: [], ...more }
-  const judged = judgeTogether(seen.map(({ diff, p }) => ({ difference: diff, p })))
+  const judged = judgeTogether(seen.map(({ diff, p }) => ({ difference: diff, p, leastP: null })))
   const windows = seen.map(({ diff, p, low, high, cases, n = 23 }, i): StudyWindow => {
     const window = made.windows[i]!
     return {

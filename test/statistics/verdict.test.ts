@@ -11,9 +11,9 @@ test('a verdict needs p below the level, and takes its direction from the differ
 
 test('the differences of one page are corrected together, and those without a p do not count', () => {
   const shown = [
-    { difference: 0.02, p: 0.02 },
-    { difference: 0.03, p: null },
-    { difference: -0.01, p: 0.03 },
+    { difference: 0.02, p: 0.02, leastP: null },
+    { difference: 0.03, p: null, leastP: null },
+    { difference: -0.01, p: 0.03, leastP: null },
   ]
   expect(judgeTogether(shown)).toEqual([
     { corrected: 0.04, verdict: 'beats chance' },
@@ -21,5 +21,5 @@ test('the differences of one page are corrected together, and those without a p 
     { corrected: 0.04, verdict: 'worse than chance' },
   ])
   expect(judgeTogether([{ ...shown[0]!, leastP: 0.3 }])).toEqual([{ corrected: 0.02, verdict: 'not told from chance' }])
-  expect(judgeTogether([...shown, { difference: 0.01, p: 0.9 }])[0]!.verdict).toBe('not told from chance')
+  expect(judgeTogether([...shown, { difference: 0.01, p: 0.9, leastP: null }])[0]!.verdict).toBe('not told from chance')
 })

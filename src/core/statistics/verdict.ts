@@ -29,8 +29,8 @@ export function isFinding(word: string): boolean {
 export interface Tested {
   difference: number | null
   p: number | null
-  /** A lower limit of the p that decides: the q over all trials of a log. Without it only Holm's p decides. */
-  leastP?: number | null
+  /** A lower limit of the p that decides: the q over all trials of a log; null: only Holm's p decides. */
+  leastP: number | null
 }
 
 export interface Judged {
