@@ -51,6 +51,21 @@ describe('results', () => {
     }
   })
 
+  it.each([
+    ['daily', 5],
+    ['weekly', 0],
+  ] as const)(
+    'meet a filter of the date of the bar that is judged (%s, %i days earlier)',
+    async (timeframe, daysEarlier) => {
+      const { date: newest } = await found()
+      const params = { timeframe, date: formatDay(parseDay(newest)! - daysEarlier), fields: ['as_of_date'], limit: 100 }
+      const { results } = await found(params)
+      const [first] = results
+      const filtered = await found({ ...params, filters: [filter('as_of_date', 'eq', first!.as_of_date)] })
+      expect(filtered.results).toEqual(results.filter(({ as_of_date }) => as_of_date === first!.as_of_date))
+    },
+  )
+
   it('meet all filters, and no other ticker does', async () => {
     const { results: all } = await found({ fields: ['*'], limit: 100 })
     const [one] = all

@@ -124,22 +124,22 @@ class Rows {
   async findMatches(): Promise<{ found: Row[]; scanned: number }> {
     const { filters, sort } = this.#query
     const bandFilters = filters.filter(({ field }) => field !== null)
-    const priceFilters = filters.filter(({ name }) => isPrice(name))
+    const barFilters = filters.filter(({ name }) => isOfBar(name))
     const fields = [...bandFilters, ...(sort === undefined ? [] : [sort])].flatMap(({ field }) => field ?? [])
     let scanned = 0
     const matches: Row[] = []
     for await (const row of this.#readRows(await this.#tickersByIdentity(), fields)) {
       scanned++
-      if ((await this.#meetsAll(row, bandFilters)) && (await this.#meetsAll(row, priceFilters))) matches.push(row)
+      if ((await this.#meetsAll(row, bandFilters)) && (await this.#meetsAll(row, barFilters))) matches.push(row)
     }
     return { found: matches, scanned }
   }
 
-  /** The tickers that meet the filters of class, sector and size: all filters apart from those of bands and prices. */
+  /** The tickers that meet the filters of class, sector and size: all filters apart from those of the bar. */
   async #tickersByIdentity(): Promise<ListedTicker[]> {
     const { store } = this.#local
     const securities = await store.securities()
-    const filters = this.#query.filters.filter(({ name, field }) => field === null && !isPrice(name))
+    const filters = this.#query.filters.filter(({ name, field }) => field === null && !isOfBar(name))
     const passed: ListedTicker[] = []
     for (const entry of await store.tickers()) {
       const listed = { entry, security: securities.get(entry.ticker) ?? null }
@@ -242,6 +242,11 @@ const TICKERS_PER_TURN = 64
 
 function isPrice(name: string): boolean {
   return OWN_COLUMNS[name]?.category === PRICES
+}
+
+/** Whether a column depends on the bar that is judged, and not only on the ticker. */
+function isOfBar(name: string): boolean {
+  return isPrice(name) || name === 'as_of_date'
 }
 
 function tickerOf({ listed }: Row): string {
