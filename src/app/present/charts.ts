@@ -192,13 +192,13 @@ export function pValueHistogram(cells: readonly SweepCell[]): Chart {
     { label: 'by chance', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
   ]
   return newChart('p-values', 'p-values of all tested combinations', {
-    description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} are below 0.05, where chance puts 5%.`,
+    description: `p-values of ${count(p.length, 'tested combination')}: ${share((values[0] ?? 0) / (p.length || 1))} are below 0.05, where chance puts 5%.`,
     x: ['p', binMiddles(edges)],
     y: 'count',
     zero: true,
     height: 230,
     bars: p.length === 0 ? [] : bars,
-    empty: 'No cell has a p-value.',
+    empty: 'No combination has a p-value.',
   })
 }
 
