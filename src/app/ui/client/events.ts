@@ -48,14 +48,14 @@ let lastInputs: readonly unknown[] = []
  * answer is null until it has come.
  */
 function chartContent(
-  { question: { field, band }, first }: Page,
+  { question: { field, band }, start }: Page,
   bars: ExportedBar[] | null,
   history: NotedHistory | null,
 ): ChartContent {
   const inputs = [bars, history, field, band]
   if (lastContent !== null && inputs.every((input, i) => input === lastInputs[i])) return lastContent
   const changes = history?.events ?? []
-  const bands = first.fields.find(({ name }) => name === field)?.bands ?? ['false', 'true']
+  const bands = start.fields.find(({ name }) => name === field)?.bands ?? ['false', 'true']
   lastContent = {
     bars: bars ?? [],
     changes,

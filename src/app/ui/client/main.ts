@@ -23,7 +23,7 @@ new Page(first, page => {
 /** The head of the page: the questions, and for prices and events the ticker, field and band. */
 function header(page: Page) {
   const { field, band } = page.question
-  const { fields, tickers, as_of, sample } = page.first
+  const { fields, tickers, as_of, sample } = page.start
   const bands = fields.find(({ name }) => name === field)?.bands ?? []
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
@@ -38,7 +38,7 @@ function header(page: Page) {
   return html`<header>
     <a class="skip" href="#main">Skip to the chart</a>
     <h1>bands</h1>
-    <nav aria-label="Questions">${[{ name: '', title: 'Events' }, ...page.first.forms].map(
+    <nav aria-label="Questions">${[{ name: '', title: 'Events' }, ...page.start.forms].map(
       ({ name, title }) =>
         html`<button type="button" class="plain" aria-current=${name === page.question.view && 'page'} onClick=${() => page.ask({ view: name, query: '' })}>${title}</button>`,
     )}</nav>

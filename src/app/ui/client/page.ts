@@ -9,7 +9,7 @@ export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: un
 
 /** The state of the page: its question, texts typed into boxes and not sent, and answers. Draws after each change. */
 export class Page {
-  readonly first: PageStart
+  readonly start: PageStart
   readonly answers: Answers
   question: PageQuestion
   readonly typed = new Map<string, string>()
@@ -18,8 +18,8 @@ export class Page {
   /** Counts the moves back and forward in the browser, after which the boxes are filled in anew. */
   visit = 0
 
-  constructor(first: PageStart, draw: (page: Page) => void) {
-    this.first = first
+  constructor(start: PageStart, draw: (page: Page) => void) {
+    this.start = start
     this.question = this.#withTicker(questionFromSearch(location.search))
     this.#render = draw
     this.answers = new Answers(() => this.scheduleDraw())
@@ -64,7 +64,7 @@ export class Page {
 
   /** The question with AAPL or the first ticker, if it names none. */
   #withTicker(question: PageQuestion): PageQuestion {
-    const { tickers } = this.first
+    const { tickers } = this.start
     if (question.ticker !== '') return question
     return { ...question, ticker: tickers.includes('AAPL') ? 'AAPL' : (tickers[0] ?? '') }
   }

@@ -9,8 +9,8 @@ type Params = Record<string, unknown>
 export function studyView(page: Page, form: Form) {
   const { query, view } = page.question
   const params = paramsFromQuery(query)
-  const { tickers } = page.first
-  const report = params === null ? null : page.answers.reportAddress(view, { tickers, ...params })
+  const { tickers: allTickers } = page.start
+  const report = params === null ? null : page.answers.reportAddress(view, { tickers: allTickers, ...params })
   const send = (event: SubmitEvent): void => {
     event.preventDefault()
     page.ask({ query: JSON.stringify(paramsFromForm(event.target as HTMLFormElement, form)) })
@@ -24,7 +24,7 @@ export function studyView(page: Page, form: Form) {
       <form class="question" key=${`${view} ${page.visit}`} onSubmit=${send}>
         <h2>${form.title}</h2>
         <p class="quiet">${form.about}</p>
-        <label>Tickers <input name="tickers" defaultValue=${boxText(shownParams.tickers)} placeholder=${`all ${page.first.tickers.length}`} autocomplete="off" /></label>
+        <label>Tickers <input name="tickers" defaultValue=${boxText(shownParams.tickers)} placeholder=${`all ${allTickers.length}`} autocomplete="off" /></label>
         ${form.name === 'compare' && strategyBoxes(page, shownParams)}
         ${form.first.map(boxOf)}
         <details><summary>${form.others.length} more</summary>${form.others.map(boxOf)}</details>
@@ -55,7 +55,7 @@ function fieldBox(page: Page, { name, help, takes, words }: FormField, value: un
   const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
   const id = `field-${name}`
   const text = boxText(value)
-  const choices = name === 'field' ? page.first.fields.map(field => field.name) : words
+  const choices = name === 'field' ? page.start.fields.map(field => field.name) : words
   const about = html`<span class="quiet" id=${`${id}-help`}>${help}</span>`
   if (takes === '')
     return html`<div class="box"><label for=${id}><input type="checkbox" id=${id} name=${name} defaultChecked=${value === true} aria-describedby=${`${id}-help`} /> ${title}</label>${about}</div>`
