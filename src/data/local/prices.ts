@@ -67,7 +67,9 @@ export class Prices {
           this.#bars.clear()
           throw new Busy(`${prices.ticker} was imported anew while it was being read; try again`)
         }
-        states.push(statesOf(view, field, Math.min(countUpTo(view.days, rangeStart), view.bars)))
+        // `days` may have later bars than the view. A range that begins among those has no bar of the view.
+        const firstBar = Math.min(countUpTo(view.days, rangeStart), view.bars)
+        states.push(statesOf(view, field, firstBar))
       }
       yield { prices, states }
     }

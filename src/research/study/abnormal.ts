@@ -277,12 +277,13 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** A ticker with events: indices on the common calendar, and by point of the path the mean move after a base bar. */
+/** A ticker with its events, and their indices on the common calendar. */
 interface PathMember {
   prices: StudyPrices
   bars: Int32Array
   indices: Int32Array
-  moves: Float64Array
+  /** By point of the path: the mean move from the closes of all base bars. */
+  baseMoves: Float64Array
 }
 
 /** Returns a function for the points of the average path from one bar to another, counted from the events. */
@@ -300,11 +301,11 @@ export function pathComputer(
   return (from, to) => {
     const points = to - from + 1
     // One column, because thousands of small ones take more memory.
-    const allMoves = new Float64Array(points * withEvents.length)
+    const allBaseMoves = new Float64Array(points * withEvents.length)
     const members = withEvents.map(({ prices, eligible, signals: { bars } }, i): PathMember => {
-      const moves = allMoves.subarray(points * i, points * (i + 1))
-      fillMeanMoves(prices, eligible, from, moves)
-      return { prices, bars, indices: indices[i]!, moves }
+      const baseMoves = allBaseMoves.subarray(points * i, points * (i + 1))
+      fillMeanMoves(prices, eligible, from, baseMoves)
+      return { prices, bars, indices: indices[i]!, baseMoves }
     })
     return Array.from({ length: points }, (_, i) => {
       const knownReturns = abnormal.map(path => path[before + from + i]!).filter(value => !Number.isNaN(value))
@@ -316,7 +317,7 @@ export function pathComputer(
 /**
  * A point of the average path: the moves from the closes of the events to one bar.
  * @param days the number of days of the common calendar
- * @param pointIndex index of the point in the members' `moves`
+ * @param pointIndex index of the point in the members' `baseMoves`
  * @param bar counted from the events
  */
 function pathPoint(
@@ -330,7 +331,7 @@ function pathPoint(
   const values = new Float64Array(members.reduce((sum, { bars }) => sum + bars.length, 0))
   let n = 0
   let weightedBase = 0
-  for (const { prices, bars, indices, moves: baseMoves } of members) {
+  for (const { prices, bars, indices, baseMoves } of members) {
     const eventsBefore = n
     for (let i = 0; i < bars.length; i++) {
       const move = moveBy(prices, bars[i]!, bar)

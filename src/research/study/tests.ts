@@ -398,7 +398,11 @@ function eventMeanOf({ members, calendar, horizon }: Cell): RatioError {
   return ratioError(excess, events, horizon)
 }
 
-/** The mean over the events of the mean return after all base bars of their ticker in their calendar year. */
+/**
+ * The mean over the events of the mean return after all base bars of their ticker in their calendar year. `events` are
+ * indices into the base bars. `indices` and `returns` have one value for each base bar: the index of its day on the
+ * calendar, and the return after it.
+ */
 function yearMatchedMean({ members, calendar, n }: Cell): number {
   let total = 0
   for (const { indices, returns, events } of members) {
