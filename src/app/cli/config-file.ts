@@ -107,7 +107,10 @@ export function noProfileMessage(name: string, names: readonly string[]): string
 
 const MAX_NAMED_PROFILES = 24
 
-/** Writes a profile into config.json, which is made if missing; comments and other keys stay. Throws ConfigError. */
+/**
+ * Writes a profile into config.json, which is made if missing; comments and other keys stay. If `tier` is null, its key
+ * is removed. Throws ConfigError.
+ */
 export async function writeProfile(
   env: NodeJS.ProcessEnv,
   { name, url, tier }: Pick<Profile, 'name' | 'url' | 'tier'>,
@@ -127,6 +130,7 @@ export async function saveSettings(env: NodeJS.ProcessEnv, written: Readonly<Rec
   await changeConfig(env, edits)
 }
 
+/** The new value of a key; undefined removes the key. */
 type Edit = readonly [path: string[], value: unknown]
 
 const EDIT_STYLE = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }

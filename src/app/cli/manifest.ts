@@ -34,7 +34,7 @@ const MANIFEST_SCHEMA = 'bands.parquet/2'
 /** How the rows of a table are divided among files. */
 export interface Layout {
   partition_by: 'ticker' | 'year'
-  /** The number of files by ticker; null: each ticker has one. */
+  /** The number of files that share the tickers; null: one file for each ticker, or for each year. */
   partitions: number | null
 }
 

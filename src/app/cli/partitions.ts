@@ -46,7 +46,7 @@ interface Job {
   source: string
 }
 
-/** Brings the files of a table up to date; those of other tickers stay. Nothing changes before all are ready. */
+/** Brings the files of a table up to date, as `updateTable` does. Nothing changes before all are ready. */
 export function writePartitions(
   local: Local,
   table: ExportTable,
@@ -58,7 +58,9 @@ export function writePartitions(
 }
 
 /**
- * Brings the files of a table up to date; with named tickers only their files, and the others stay.
+ * Brings the files of a table up to date, and removes listed files that the query does not have. If the filter has
+ * tickers and each ticker has a file, the files of other tickers stay. A file of several tickers is made again, only
+ * with the tickers of the filter.
  * @param tables those of the folder, which is locked
  */
 async function updateTable(
@@ -66,13 +68,13 @@ async function updateTable(
   local: Local,
   table: ExportTable,
   filter: ExportFilter,
-  { folder: named, onTicker = () => {}, onWait: _, ...layout }: PartitionOptions,
+  { folder: namedFolder, onTicker = () => {}, onWait: _, ...layout }: PartitionOptions,
 ): Promise<WriteSummary> {
-  const folder = named.path
+  const folder = namedFolder.path
   const { [table]: earlierTable } = tables
   if (earlierTable !== undefined && layoutText(earlierTable) !== layoutText(layout)) {
     const reason = `has ${table} by ${layoutText(earlierTable)}, not by ${layoutText(layout)}`
-    throw unsuitableFolder(named, reason, layout.partition_by)
+    throw unsuitableFolder(namedFolder, reason, layout.partition_by)
   }
   const { tickers } = await readTableFilter(local, table, filter)
   const columns = tableColumns(table, filter, local.fieldSet)
@@ -83,8 +85,9 @@ async function updateTable(
   const files = new StagedFiles(folder, columns)
   try {
     await stageFiles(local, { table, filter, layout, pending, onTicker }, files)
-    const isForNamedTickers = layout.partition_by === 'ticker' && layout.partitions === null && !!filter.tickers?.length
-    const stayingPaths = isForNamedTickers ? new Set(Object.keys(listedFiles)) : currentPaths
+    const hasFilePerTicker = layout.partition_by === 'ticker' && layout.partitions === null
+    const otherTickersStay = hasFilePerTicker && !!filter.tickers?.length
+    const stayingPaths = otherTickersStay ? new Set(Object.keys(listedFiles)) : currentPaths
     const { changed, removed, newFiles } = compareFiles(folder, listedFiles, files.stagedFiles, stayingPaths)
     const asOfDay = await local.asOfDay()
     const newTable: ListedTable = {

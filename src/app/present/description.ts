@@ -83,7 +83,7 @@ export interface Section {
   title: string
   /** More phrases of its heading. */
   phrases?: readonly string[]
-  /** A terminal omits the heading, because the content is clear. */
+  /** A page shows the heading. A terminal omits it, because the content is clear. */
   untitled?: true
   /** A shorter title for a row of several. */
   short?: string

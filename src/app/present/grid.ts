@@ -191,7 +191,10 @@ function mapLegend({ statistic, axes }: Grid): string {
   return `${statisticName(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
 }
 
-/** A section with the heat maps. A page without tests begins with the first, so only a terminal shows it here. */
+/**
+ * A section with the heat maps. A page without tests begins with the first, so only a terminal shows it here. Only a
+ * page shows the title.
+ */
 function mapSection(grid: Grid): Section {
   const isTested = (grid.validation?.test ?? null) !== null
   const maps = heatMaps(grid)

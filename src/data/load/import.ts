@@ -208,7 +208,10 @@ export class Importer {
     return this.#rebuild(pending, onProgress, cluster)
   }
 
-  /** Derives and writes all tickers, and then the pending ones. Returns the number of tickers. */
+  /**
+   * Derives and writes all tickers, then the fields that compare the tickers of a sector, which need all of them.
+   * Returns the number of tickers.
+   */
   async #rebuild(pending: Pending, onProgress: ImportOptions['onProgress'], cluster?: Cluster): Promise<number> {
     const definitions = await this.store.definitions()
     pending.tickers.clear()

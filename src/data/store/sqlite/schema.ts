@@ -138,6 +138,8 @@ export const MIGRATIONS: readonly Step[] = [
   -- Which file brought which bars, in their order: JSON, [{source, format, importedAt, bars, jump?}]; NULL where all are of source
   ALTER TABLE tickers ADD COLUMN origins TEXT;
   `,
+  // `hash` is over the content of its row (content.ts). `what` is `bars`, the kind of the facts, or
+  // `pulled TIMEFRAME FIELD` (presentRowsSql).
   {
     add(db) {
       db.exec(`
