@@ -5,7 +5,7 @@ import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../../core
 import { FACT_KINDS, type FactSheets, securityOf } from '../../core/model/facts.js'
 import { emptySeries, firstBars, type Series, SeriesMemory } from '../../core/model/series.js'
 import { Pending } from '../local/cache.js'
-import { countedFacts, sectorKey } from '../local/view.js'
+import { sectorKey, usableFacts } from '../local/view.js'
 import {
   type AcceptedJump,
   Damaged,
@@ -424,11 +424,11 @@ export async function hasSameData(store: Store, oldTicker: string, newTicker: st
   return pulledPages.length === 0 && isDeepStrictEqual(await contentOf(oldTicker), await contentOf(newTicker))
 }
 
-/** A ticker with changed bars and its facts, which give its asset class and sector. Only facts that count are kept. */
+/** A ticker with changed bars and its facts, which give its asset class and sector. Only usable facts are kept. */
 function tickerData(entry: TickerEntry, daily: Series, sheets: FactSheets): TickerData {
   const security = securityOf(sheets)
   const entryNow = security === null ? entry : { ...entry, assetClass: security.asset_class }
-  const facts = countedFacts(sheets)
+  const facts = usableFacts(sheets)
   return { entry: entryNow, daily, facts, sector: facts === null ? null : sectorKey(security) }
 }
 

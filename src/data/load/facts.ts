@@ -18,7 +18,7 @@ import { DAYS } from '../../core/params/arguments.js'
 import { MAX_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Pending } from '../local/cache.js'
-import { countedFacts } from '../local/view.js'
+import { usableFacts } from '../local/view.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { TickerData } from './derive.js'
 import type { Counts } from './merge.js'
@@ -167,11 +167,11 @@ async function markPending(
   pending.tickers.add(entry.ticker)
   const changesComparison = kinds.some(kind => KINDS_COMPARED_IN_SECTOR.includes(kind))
   for (const sheets of [before, after])
-    if (changesComparison && countedFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
+    if (changesComparison && usableFacts(sheets) !== null) pending.addSectorOf(securityOf(sheets))
   const assetClass = securityOf(after)?.asset_class ?? null
   if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
   const daily = (await store.bars(entry.ticker))!
-  changedTickers.push({ entry: { ...entry, assetClass }, daily, facts: countedFacts(after) })
+  changedTickers.push({ entry: { ...entry, assetClass }, daily, facts: usableFacts(after) })
 }
 
 function sheetReport(ticker: string, kind: FactKind, { sheet: { rows }, ...counts }: MergedSheet): SheetReport {

@@ -13,7 +13,7 @@ import {
 } from '../../core/model/facts.js'
 import { entitleExport } from '../../core/tiers.js'
 import type { Cache } from './cache.js'
-import { countedFacts } from './view.js'
+import { usableFacts } from './view.js'
 
 /** The facts of a ticker, since when they are known, and their files. */
 export interface KnownFacts {
@@ -67,7 +67,7 @@ export async function knownFacts(
     ticker,
     as_of: dateOf(cache.asOf),
     security: knownSecurity(securityOf(sheets), cache.asOf),
-    counted: countedFacts(sheets) !== null,
+    counted: usableFacts(sheets) !== null,
     kinds: kinds.map(name => summarizeKind(name, records)).filter(({ records: count }) => count > 0),
     records,
   }

@@ -39,7 +39,6 @@ import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
   barsBetween,
-  countedFacts,
   eventColumnsOf,
   missingFactsReason,
   outcomesAfter,
@@ -47,6 +46,7 @@ import {
   performancesAfter,
   presentBand,
   sectorKey,
+  usableFacts,
   type View,
 } from './view.js'
 
@@ -120,7 +120,7 @@ export class Local extends Cache implements Source, PricedSource {
       if (entry === null) continue
       const sheets = usesFacts ? await this.store.sheets(ticker) : null
       const missing =
-        sheets !== null && countedFacts(sheets) === null ? missingFactsReason(field!, ticker, sheets) : null
+        sheets !== null && usableFacts(sheets) === null ? missingFactsReason(field!, ticker, sheets) : null
       known.push({ ticker, first: entry.first, last: entry.last, missing })
     }
     return known

@@ -8,7 +8,7 @@ import { type Facts, factsKnownBy, type Report } from '../../core/model/facts.js
 import { barsKnownBy, firstBars, type Series } from '../../core/model/series.js'
 import type { Timeframe } from '../../core/model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
-import { countedFacts, sectorKey } from './view.js'
+import { sectorKey, usableFacts } from './view.js'
 
 /** A ticker with its bars and the facts that fields may use; null: none. */
 export interface Company {
@@ -70,7 +70,7 @@ export class Sectors {
 /** A ticker with bars and its facts; with `fields`, facts are read only if one of them uses any. */
 export async function companyOf(store: Store, entry: TickerEntry, fields?: readonly Field[]): Promise<Company> {
   const needsFacts = fields?.some(({ needs }) => needs !== 'bars') ?? true
-  const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
+  const facts = needsFacts ? usableFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
 }
 

@@ -282,10 +282,10 @@ export function barsBetween({ days, bars }: View, { after, before }: HistoryQuer
 }
 
 /**
- * The facts that fields may use: null without facts, and for crypto and funds, which have no fundamentals regardless of
- * loaded facts. A ticker without an asset class counts as a stock when it has facts.
+ * The facts that fields may use, which are those of stocks: null without facts, and for crypto and funds, whose loaded
+ * facts are ignored. A ticker without an asset class counts as a stock when it has facts.
  */
-export function countedFacts(sheets: FactSheets): Facts | null {
+export function usableFacts(sheets: FactSheets): Facts | null {
   if (!mayBeStock(securityOf(sheets))) return null
   const facts = factsOf(sheets)
   return Object.values(facts).some(records => records.length > 0) ? facts : null

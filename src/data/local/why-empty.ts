@@ -7,11 +7,11 @@ import type { WhyEmpty } from '../../core/source.js'
 import type { Cache, FoundEvents } from './cache.js'
 import {
   bandEnteredBy,
-  countedFacts,
   matchingEvents,
   missingFactsReason,
   NO_EXTRA_VIEWS,
   periodAt,
+  usableFacts,
   type View,
 } from './view.js'
 
@@ -125,5 +125,5 @@ async function missingFactsOfField(cache: Cache, ticker: string, field: string):
     return null
   }
   const sheets = await cache.store.sheets(ticker)
-  return countedFacts(sheets) === null ? missingFactsReason(field, ticker, sheets) : null
+  return usableFacts(sheets) === null ? missingFactsReason(field, ticker, sheets) : null
 }
