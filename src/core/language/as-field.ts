@@ -134,7 +134,7 @@ function fieldOfCondition(condition: Condition, fields: KnownFields): ConditionF
 /** The properties of a ruled field that follow from its rules: it has the highest of their tiers and needs. */
 export function ruleProperties(
   rules: readonly Rule[],
-  fields: KnownFields,
+  fields: Pick<KnownFields, 'named'>,
 ): Pick<RuledField, 'rules' | 'subjects' | 'tier' | 'needs'> {
   const subjects = rules.flatMap(({ condition }) => (condition === null ? [] : subjectsOf(condition)))
   const namedFields = subjects.map(({ field }) => fields.named(field)!)

@@ -175,7 +175,7 @@ class FieldsReader {
         throw this.#faultAt(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
       const textWithoutComments = text.replaceAll(/#.*/g, '').trim()
       if (textWithoutComments.toLowerCase() !== OTHERWISE) {
-        const origin = { param: `${name}.${band}`, place: this.#document.inText(at) }
+        const origin = { param: `${name}.${band}`, place: this.#document.placeInText(at) }
         return { band, condition: parseCondition(text, vocabulary, origin) }
       }
       if (i < bands.length - 1)
@@ -232,30 +232,30 @@ class FieldsReader {
     // A number is also an expression.
     const text = typeof entry.of === 'number' ? String(entry.of) : entry.of
     if (typeof text !== 'string') throw this.#faultAt(at, `of is an expression such as rsi(close, 14)`)
-    const of = parseExpression(text, { param: `${name}.of`, place: this.#document.inText(at) })
+    const of = parseExpression(text, { param: `${name}.of`, place: this.#document.placeInText(at) })
     return expressionField({ name, of, cuts, bands, hash: hashOf({ of: printExpression(of), cuts, bands }) })
   }
 
   /**
    * A field by conditions. Its hash covers the definitions of the own fields that it uses.
-   * @param chain the fields that lead to those that it uses, itself the last
+   * @param usedByChain for each field that it uses, the chain of fields that leads to it; the last is this field
    */
   #makeRuledField(
     { name, bands }: Definition,
     rules: readonly Rule[],
     byName: ReadonlyMap<string, Definition>,
-    chain: readonly string[],
+    usedByChain: readonly string[],
   ): RuledField {
     const hashesOfUsedFields: Record<string, string> = {}
     for (const { condition } of rules) {
       if (condition === null) continue
       for (const { field } of subjectsOf(condition)) {
         const definition = byName.get(field)
-        if (definition !== undefined) hashesOfUsedFields[field] = this.#makeField(definition, byName, chain).hash!
+        if (definition !== undefined) hashesOfUsedFields[field] = this.#makeField(definition, byName, usedByChain).hash!
       }
     }
     const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
-    const fields = { names: [], named: (field: string) => BUILT_IN_FIELDS.named(field) ?? this.#finished.get(field) }
+    const fields = { named: (field: string) => BUILT_IN_FIELDS.named(field) ?? this.#finished.get(field) }
     return {
       name,
       bands,

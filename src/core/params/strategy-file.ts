@@ -39,7 +39,7 @@ import { entryForFile, someNameTickers } from './when.js'
  */
 export function parseStrategyDocument(
   document: unknown,
-  { fields = BUILT_IN_FIELDS, placeOf, inText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
+  { fields = BUILT_IN_FIELDS, placeOf, placeInText }: { fields?: FieldSet } & Partial<PlaceFinder> = {},
 ): Strategy {
   const withPosition = <Done>(part: 'key' | 'value', work: () => Done): Done => {
     try {
@@ -49,8 +49,8 @@ export function parseStrategyDocument(
       const { value, line, column } = refusal.offence
       const path = refusal.param.split('.')
       // A fault in a condition is marked at its own word.
-      const isWithinText = inText !== undefined && line !== undefined && column !== undefined
-      const place = isWithinText ? inText(path)(line, column) : placeOf(path, part, value)
+      const isWithinText = placeInText !== undefined && line !== undefined && column !== undefined
+      const place = isWithinText ? placeInText(path)(line, column) : placeOf(path, part, value)
       throw new BadData(place, messageAtPlace(refusal), { cause: refusal })
     }
   }
@@ -220,21 +220,22 @@ function throwFault(param: string, what: string): never {
 const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
 
 /** Finds the positions of values in a file. */
-export type PlaceFinder = Pick<LocatedDocument, 'placeOf' | 'inText'>
+export type PlaceFinder = Pick<LocatedDocument, 'placeOf' | 'placeInText'>
 
 /** A document that can find the position of each of its values in the text. */
 export interface LocatedDocument {
   value: unknown
   /**
    * The position of a value or its key, or of the nearest parent that exists.
-   * @param item the wanted item of a list; the list itself if it has no such item
+   * @param itemValue if the value is a list, the position is that of the item with this value, if it has one
    */
-  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): FilePosition
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', itemValue?: unknown): FilePosition
   /**
-   * For the text at a path: a function from a line and column in it, both from 1, to the position in the file. It is
-   * the start of the text if YAML folds or escapes it, because then its lines are not those of the file.
+   * Takes the path of a text, such as a condition. Returns a function for the parser of that text, which knows only a
+   * line and column in it, both from 1. The function returns the position in the file. It is the start of the text if
+   * YAML folds or escapes it, because then its lines are not those of the file.
    */
-  inText(path: readonly PropertyKey[]): (line: number, column: number) => FilePosition
+  placeInText(path: readonly PropertyKey[]): (line: number, column: number) => FilePosition
 }
 
 /** Reads YAML 1.2, which includes JSON. Throws BadData at file:line:column for other text. */
@@ -253,15 +254,16 @@ export function readYaml(text: string, file: string): LocatedDocument {
   const fault = document.errors[0] ?? document.warnings[0]
   if (fault !== undefined)
     throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${firstLineOf(fault.message)}`)
+  // The parser does not check this: see YAML_OPTIONS.
   const repeated = repeatedKey(document)
   if (repeated !== null) throw new BadData(at(repeated), 'this is neither YAML nor JSON: Map keys must be unique')
   return {
     value: contentOf(document, file),
-    placeOf: (path, part = 'value', item) => {
-      const node = itemIn(nodeAt(document, path, part), item)
+    placeOf: (path, part = 'value', itemValue) => {
+      const node = itemIn(nodeAt(document, path, part), itemValue)
       return node?.range == null ? { file } : at(node.range[0])
     },
-    inText: path => {
+    placeInText: path => {
       const node = nodeAt(document, path, 'value')
       return (line, column) => {
         if (!isScalar(node) || node.range == null) return { file }
@@ -342,10 +344,10 @@ function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 
   return path.length === 0 ? null : nodeAt(document, above, 'value')
 }
 
-/** The node of an item of a list; the node itself if it is no list, or lacks the item. */
-function itemIn(node: Node | null, item: unknown): Node | null {
-  if (!isSeq(node) || item === undefined) return node
-  return node.items.filter(isScalar).find(({ value }) => value === item) ?? node
+/** The node of the item of a list with a value; the node itself if it is no list, or has no such item. */
+function itemIn(node: Node | null, itemValue: unknown): Node | null {
+  if (!isSeq(node) || itemValue === undefined) return node
+  return node.items.filter(isScalar).find(({ value }) => value === itemValue) ?? node
 }
 
 function firstLineOf(message: string): string {

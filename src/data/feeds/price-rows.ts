@@ -104,8 +104,7 @@ export class PriceRows {
   /** Adds the bars of a row to the collector, or rejects the row. @param rowFault the fault of an incomplete row */
   visit(row: Row, rowFault: RowFault | null = null): void {
     if (rowFault !== null && this.#isOnlyText(row)) {
-      // A fault needs a role, but the field of `rowFault` gives the place here.
-      this.#textRows.push(this.#collector.positions.describeRejected(row.line, { role: 'close', ...rowFault }))
+      this.#textRows.push(this.#collector.positions.describeRejected(row.line, faultOf(rowFault)))
       return
     }
     // Rows of text are a footer only if no other row follows.
@@ -172,7 +171,7 @@ export class PriceRows {
 
   /** The fault of an incomplete row, or of one whose ticker is invalid; null for others. Selects the ticker's bars. */
   #findFaultBeforeReading(row: Row, rowFault: RowFault | null): Fault | null {
-    if (rowFault !== null) return { role: 'close', ...rowFault }
+    if (rowFault !== null) return faultOf(rowFault)
     if (this.#selectBars(row)) return null
     return { role: 'ticker', reason: tickerReason(row.field(this.#plan.columns.ticker!) ?? '') }
   }
@@ -362,4 +361,9 @@ export function adjustmentOf(hasAdjustedClose: boolean, wanted: Adjustment | und
   if (wanted === 'adjusted')
     return { prices: 'adjusted', adjust: false, note: 'no adjusted close in the file: taken as adjusted, as you say' }
   return { prices: 'raw', adjust: false, note: 'no adjusted close in the file: prices as they are' }
+}
+
+/** The fault of an incomplete row. It is found by its field, so its role, which each fault must have, has no effect. */
+function faultOf(rowFault: RowFault): Fault {
+  return { role: 'close', ...rowFault }
 }

@@ -390,10 +390,11 @@ export class Importer {
     const pending = await Pending.read(this.store)
     const resumedTickers = pending.files.length === 0 ? 0 : pending.loadedTickerCount(contentChecksum())
     const finishedTickers = new Set(tickers.slice(0, resumedTickers).map(({ ticker }) => ticker))
-    // The second file of a run continues where the first one has replaced data, and a stopped import where it stopped.
+    // Only the run's first file with a ticker replaces its bars; later files add to them. Bars that a stopped import
+    // has written are not replaced again.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refusedFiles.get(ticker)
-      const isFirstFile = replace && this.#run.claimReplacement(`bars ${ticker}`)
+      const isFirstFile = replace && this.#run.beginReplacement(`bars ${ticker}`)
       return { replace: isFirstFile && !finishedTickers.has(ticker), scale, refusedBefore }
     }
     const file = tickers[0]?.source ?? ''
@@ -462,7 +463,7 @@ export class Importer {
     { replace = false }: ImportOptions,
   ): Promise<Pick<MergedFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
-    const replaces = (ticker: string, kind: FactKind) => replace && this.#run.claimReplacement(`${kind} ${ticker}`)
+    const replaces = (ticker: string, kind: FactKind) => replace && this.#run.beginReplacement(`${kind} ${ticker}`)
     const { reports, barless, doubts, sheets, changedTickers, pending } = await this.store.atOneMoment(() =>
       mergeFactsOfFile(this.store, facts, source, replaces),
     )

@@ -40,8 +40,8 @@ export class Run {
     }
   }
 
-  /** Notes that this run replaces some data, such as `bars AAPL`; false if it has replaced them before. */
-  claimReplacement(name: string): boolean {
+  /** Whether this is the run's first replacement of some data, such as `bars AAPL`. Notes it, so the next is not. */
+  beginReplacement(name: string): boolean {
     const isFirst = !this.#replacedNames.has(name)
     this.#replacedNames.add(name)
     return isFirst

@@ -30,12 +30,12 @@ export async function chargeBatch(
 }
 
 /** Charges of one account and hour, under the same limits, and with no request name twice. */
-interface Run {
+interface ChargeRun {
   account: string
   hour: number
   limits: Charge['limits']
   /** In order, each with its index in the batch. */
-  charges: (readonly [index: number, charge: Charge])[]
+  charges: { index: number; charge: Charge }[]
   requestNames: Set<string>
 }
 
@@ -44,11 +44,11 @@ interface Run {
  * their order, each charge joins the latest run of its account, or begins a new one if it does not fit.
  * @param accountNames the stored name of the account of each charge
  */
-function splitIntoRuns(charges: readonly Charge[], accountNames: readonly string[]): Run[] {
+function splitIntoRuns(charges: readonly Charge[], accountNames: readonly string[]): ChargeRun[] {
   if (new Set(charges.map(({ requestId }) => requestId)).size < charges.length)
     throw new StorageError('two charges of one batch have the same number')
-  const runs: Run[] = []
-  const latestRuns = new Map<string, Run>()
+  const runs: ChargeRun[] = []
+  const latestRuns = new Map<string, ChargeRun>()
   for (const [index, charge] of charges.entries()) {
     const account = accountNames[index]!
     const hour = hourStart(charge.at)
@@ -62,7 +62,7 @@ function splitIntoRuns(charges: readonly Charge[], accountNames: readonly string
       runs.push(run)
       latestRuns.set(account, run)
     }
-    run.charges.push([index, charge])
+    run.charges.push({ index, charge })
     if (requestName !== undefined) run.requestNames.add(requestName)
   }
   return runs
@@ -83,21 +83,21 @@ interface ChargedRow extends UsedCredits {
  * @param rows the results of the database; a row is that of one charge, or of a run whose charges were all written
  * @param count the number of charges
  */
-function resultsInOrder(rows: readonly ChargedRow[], runs: readonly Run[], count: number): ChargeResult[] {
+function resultsInOrder(rows: readonly ChargedRow[], runs: readonly ChargeRun[], count: number): ChargeResult[] {
   const results = new Array<ChargeResult>(count)
   for (const { run, line, outcome, day, hour } of rows) {
     const { charges } = runs[run - 1]!
     const isOneCharge = line !== null
     if (isOneCharge) {
-      const [index] = charges[line - 1]!
+      const { index } = charges[line - 1]!
       results[index] = { outcome, usedCredits: { day, hour } }
       continue
     }
     // The whole run was written, and the row has the credits used before it.
     const used = { day, hour }
-    for (const [index, { credits }] of charges) {
-      used.day += credits
-      used.hour += credits
+    for (const { index, charge } of charges) {
+      used.day += charge.credits
+      used.hour += charge.credits
       results[index] = { outcome, usedCredits: { ...used } }
     }
   }
@@ -109,17 +109,19 @@ function ledgerLine({ requestId, key, endpoint, credits, at }: Charge): string {
 }
 
 /**
- * The arguments of the charging function in the order of its parameters. A run and its lines are numbered from 1.
+ * The arguments of the charging function in the order of its parameters. A run is sent as text with a line for each
+ * charge; the runs, and the lines of each, are numbered from 1.
  * @param wasSent whether the batch was sent before, with unknown result
  */
-function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSent: boolean): unknown[] {
+function chargeArguments(charges: readonly Charge[], runs: readonly ChargeRun[], wasSent: boolean): unknown[] {
   const runCounts = new Map<string, number>()
   /** The minute of the last charge of each key, in milliseconds since 1970. */
   const lastUses = new Map<string, { account: string; key: string; minute: number }>()
   for (const run of runs) {
     const { account } = run
     runCounts.set(account, (runCounts.get(account) ?? 0) + 1)
-    for (const [, { key, at }] of run.charges) {
+    for (const { charge } of run.charges) {
+      const { key, at } = charge
       const minute = Math.max(at - (at % MINUTE_MS), lastUses.get(key)?.minute ?? 0)
       lastUses.set(key, { account, key, minute })
     }
@@ -127,15 +129,15 @@ function chargeArguments(charges: readonly Charge[], runs: readonly Run[], wasSe
   const keyUses = [...lastUses.values()]
   const namedCharges: { run: number; line: number; charge: Charge }[] = []
   for (const [runIndex, run] of runs.entries())
-    for (const [lineIndex, [, charge]] of run.charges.entries())
+    for (const [lineIndex, { charge }] of run.charges.entries())
       if (charge.idempotency !== null) namedCharges.push({ run: runIndex + 1, line: lineIndex + 1, charge })
   return [
     batchId(charges[0]!.requestId), // batch
     wasSent, // again
     Math.max(...charges.map(({ at }) => at)), // latest
     runs.map(({ account }) => account), // accounts
-    runs.map(run => run.charges.map(([, charge]) => ledgerLine(charge)).join('\n')), // lines
-    runs.map(run => run.charges.reduce((sum, [, { credits }]) => sum + credits, 0)), // costs
+    runs.map(run => run.charges.map(({ charge }) => ledgerLine(charge)).join('\n')), // lines
+    runs.map(run => run.charges.reduce((sum, { charge }) => sum + charge.credits, 0)), // costs
     runs.map(run => run.charges.length), // counts
     runs.map(({ hour }) => hour), // hours
     runs.map(({ limits }) => limits.day), // day_limits
