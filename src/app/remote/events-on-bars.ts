@@ -184,7 +184,8 @@ function bandCodesOf(
   // The first bar in the range that is on a day or after it.
   const firstBarFrom = (day: Day): number => Math.max(from, countBelow(barDays, day))
   if (startBand !== null) codes.fill(startBand, from, to)
-  // Without an event in range, the only change is the initial band that began within it.
+  // No event enters a ticker's first band. Without events in the range, a last band (`present`) that began within it is
+  // that first band. No bar before it has a band.
   if (eventDays.length === 0 && present !== null && present.since !== null)
     codes.fill(bands.indexOf(present.band), firstBarFrom(parseDay(present.since)!), to)
   const starts = eventDays.map(firstBarFrom)

@@ -34,6 +34,7 @@ export function mergeSeries(stored: Series, incoming: Series, storedWithRoom: Se
     return appendSeries(stored, incoming, storedWithRoom)
   const commonDays = incoming.days.reduce((sum, day) => sum + Number(hasDay(stored.days, day)), 0)
   const series = emptySeries('daily', storedCount + incomingCount - commonDays)
+  // A daily bar is known on its own day.
   series.known = series.days
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const ranges: BarRange[] = []
@@ -71,6 +72,7 @@ function appendSeries(stored: Series, incoming: Series, storedWithRoom: Series |
   const storedCount = stored.days.length
   const added = incoming.days.length
   const series = storedWithRoom ?? emptySeries('daily', storedCount + added)
+  // A daily bar is known on its own day.
   series.known = series.days
   if (storedWithRoom === null) copyBars(stored, 0, storedCount, series, 0)
   copyBars(incoming, 0, added, series, storedCount)

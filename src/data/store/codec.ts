@@ -114,6 +114,7 @@ export function decodePrices(
   const bars = countBars(prices, 5 * 8 + 4) + extraBars
   const series = emptySeries('daily', bars, memory)
   fillColumns([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
+  // A daily bar is known on its own day.
   series.known = series.days
   if (unadjusted !== null) [series.unadjustedClose] = fillColumns([new Float64Array(bars)] as const, unadjusted)
   return series

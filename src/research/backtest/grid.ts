@@ -424,7 +424,7 @@ export interface GridData {
   calendar: Int32Array
 }
 
-/** A cell to run over all its days, or over one part of the common calendar. */
+/** A cell to run over all its own days, or over one part: a range of the common calendar, the same for all cells. */
 export interface CellTask {
   cell: number
   part: CalendarPart | null
@@ -447,8 +447,9 @@ interface CellResult extends Score {
 }
 
 /**
- * Returns a function that runs a cell over all days or a part, and gives the statistic that compares cells. A part also
- * has the statistic of each draw (`values`); a run over all days has the other figures of the cell.
+ * Returns a function that runs a cell over all its days or a part, and gives the statistic that compares cells. A part
+ * also has the statistic of each draw (`values`): a draw is a random order of equal signals that compete for positions.
+ * A run over all days has the other figures of the cell.
  */
 export function cellRunner({ lists, cells, statistic, reps, calendar }: GridData): (task: CellTask) => CellResult {
   // The days of each list of members; null until its first run over all days.
