@@ -156,6 +156,8 @@ describe('bands login', () => {
     const upstream = await scripted(accepting)
     const ran = await home().ask(`login --remote ${upstream.url}`, { stdin })
     expectEnd(ran, code, message)
+    // The line to paste names the typed server, and no other.
+    if (code === 2) expect(ran.err).toContain(`try:   bands login --remote ${upstream.url}\n`)
     expect(upstream.arrivals).toEqual([])
   })
 
