@@ -278,8 +278,9 @@ async function workingLines(error: InvalidParameter | NotFound, run: FailedRun):
   const [example] = (await entryOf(argv)?.load())?.examples ?? []
   if (example === undefined) return ['bands help all']
   const source = withTypedSource([], argv).map(quotedWord).join(' ')
-  const ofAnyServer = source.includes('--remote') ? example.replace(/ --remote \S+/, '') : example
-  return [`${ofAnyServer} ${source}`.trimEnd()]
+  // A typed server takes the place of the one in the example.
+  const line = source.includes('--remote') ? example.replace(/ --remote \S+/, '') : example
+  return [`${line} ${source}`.trimEnd()]
 }
 
 /** The line of an error's remedy. Null without one, and for an unknown first word: `mendLine` finds the command. */

@@ -266,7 +266,7 @@ function spanOf(counted: readonly { days?: readonly number[] }[]): Span | null {
 function designEffects(periods: readonly BandPeriod[], lengths: readonly number[]): number[] {
   const span = spanOf(periods)
   if (span === null) return lengths.map(() => 1)
-  // By first day: the periods that last longer than the length, and those of which it is known whether they do.
+  // By first day: the periods that are known to last longer than the length, and those known to last longer or not.
   const longer = new DailyCounts(span)
   const decided = new DailyCounts(span)
   let decidedCount = 0

@@ -5,8 +5,8 @@ import type { SchemaKind } from './steps.js'
 
 /**
  * Rolls up the oldest day that is due: one row per account replaces its ledger rows and hourly counters. If none is
- * due, it deletes days beyond the retention. Only one server does this at a time. The database's own clock also limits
- * what is deleted, because deletion cannot be undone.
+ * due, it deletes days beyond the retention. Only one server does this at a time. Deletion cannot be undone, so the
+ * database's own clock limits it, too.
  */
 const ROLL_UP = `
 CREATE FUNCTION bands_accounts.roll_up(single_from bigint, days_from bigint)
